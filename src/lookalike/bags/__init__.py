@@ -1,0 +1,5 @@
+"""Bags of local descriptors, and what makes two of them comparable."""
+
+from lookalike.arrays import Bags
+
+__all__ = ["Bags"]

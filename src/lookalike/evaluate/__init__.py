@@ -1,0 +1,1 @@
+"""Protocols, measures, and reports with pictures."""

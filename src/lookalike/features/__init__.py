@@ -1,0 +1,1 @@
+"""One image becomes one vector, or one bag of local descriptors."""

@@ -1,0 +1,1 @@
+"""Labels become classifiers, embeddings and ensembles; arrays in, arrays out."""

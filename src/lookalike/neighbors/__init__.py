@@ -1,0 +1,1 @@
+"""Who is near: exact search, Bregman trees, the k-NN graph."""

@@ -1,0 +1,1 @@
+"""Named chains from image to answer: fit, answer, explain, save, load."""

@@ -1,0 +1,1 @@
+"""The web door; no logic of its own."""
