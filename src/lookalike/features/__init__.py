@@ -1,1 +1,16 @@
 """One image becomes one vector, or one bag of local descriptors."""
+
+from lookalike.features._color_histogram import ColorHistogram
+from lookalike.features._feature import Feature
+from lookalike.features._registry import FeatureInfo, get_feature, list_features
+from lookalike.features._user_folders import cache_folder, config_folder
+
+__all__ = [
+    "ColorHistogram",
+    "Feature",
+    "FeatureInfo",
+    "cache_folder",
+    "config_folder",
+    "get_feature",
+    "list_features",
+]
