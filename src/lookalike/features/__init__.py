@@ -1,12 +1,18 @@
 """One image becomes one vector, or one bag of local descriptors."""
 
+from lookalike.features._color_grid import ColorGrid
 from lookalike.features._color_histogram import ColorHistogram
+from lookalike.features._dense_sift import DenseSift
+from lookalike.features._efficientnet_lite0 import EfficientNetLite0
 from lookalike.features._feature import Feature
 from lookalike.features._registry import FeatureInfo, get_feature, list_features
 from lookalike.features._user_folders import cache_folder, config_folder
 
 __all__ = [
+    "ColorGrid",
     "ColorHistogram",
+    "DenseSift",
+    "EfficientNetLite0",
     "Feature",
     "FeatureInfo",
     "cache_folder",

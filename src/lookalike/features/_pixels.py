@@ -51,3 +51,29 @@ def grey(image: NDArray[Any]) -> NDArray[np.float32]:
     total += image[..., 2]
     total *= np.float32(1 / 3)
     return total
+
+
+# The shape that is cut out before stretching: the power of the aspect ratio that it keeps.
+VIEWS = {"whole": 1.0, "balanced": 0.5, "centre": 0.0}
+
+
+def fit(image: NDArray[np.uint8], size: int, view: str) -> NDArray[np.uint8]:
+    """A square of ``size`` pixels from the middle of an image, with antialiasing (bicubic).
+
+    The ``"whole"`` image stretched, its ``"centre"`` square, or ``"balanced"``: half of each.
+
+    Examples
+    --------
+    >>> image = np.zeros((40, 80, 3), np.uint8)
+    >>> image[:, 40:] = 255
+    >>> fit(image, 8, "whole")[0, [0, 7], 0].tolist()
+    [0, 255]
+    """
+    height, width = image.shape[:2]
+    if (height, width) == (size, size):
+        return image
+    longer = min(height, width) * (max(height, width) / min(height, width)) ** VIEWS[view]
+    h, w = (height, longer) if width > height else (longer, width)
+    box = ((width - w) / 2, (height - h) / 2, (width + w) / 2, (height + h) / 2)
+    picture = PIL.Image.fromarray(image)
+    return np.asarray(picture.resize((size, size), PIL.Image.Resampling.BICUBIC, box=box, reducing_gap=3.0))

