@@ -1,0 +1,1 @@
+"""Discriminants made from distances between observations: linear, in a kernel, and in a learned kernel."""
