@@ -256,7 +256,7 @@ class DistanceDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("y has one class; a discriminant needs at least two classes.")
-        if (X == X[0]).all():
+        if (X[0] == X).all():
             raise ValueError("all observations are equal: there is no distance to learn from.")
         rng = check_random_state(self.random_state)
         targets = choose_targets(X, codes, self.classes_, self.targets)
