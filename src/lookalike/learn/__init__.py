@@ -1,6 +1,8 @@
 """Labels become classifiers, embeddings and ensembles; arrays in, arrays out."""
 
+from lookalike.learn._boosted_kernel import BoostedKernel
 from lookalike.learn._distance._discriminant import DistanceDiscriminant
 from lookalike.learn._distance._nearest import NearestMarginClassifier
+from lookalike.learn._fusion._moments import BlockMoments
 
-__all__ = ["DistanceDiscriminant", "NearestMarginClassifier"]
+__all__ = ["BlockMoments", "BoostedKernel", "DistanceDiscriminant", "NearestMarginClassifier"]

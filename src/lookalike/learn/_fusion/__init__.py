@@ -1,0 +1,1 @@
+"""Several features of the same images become one learned space."""

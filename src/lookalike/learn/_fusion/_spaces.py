@@ -1,0 +1,156 @@
+"""Feature spaces of growing capacity: principal components of every block, all from its moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.learn._fusion._boost import Bank
+from lookalike.learn._fusion._moments import BlockMoments
+from lookalike.learn._fusion._targets import label_root
+
+Array = NDArray[Any]
+LEVELS = (16, 32, 64, 128, 256, 512, 1024)  # the dimensions of the document
+
+
+@dataclass(frozen=True)
+class Space:
+    """The first ``dim`` principal components of a block; ``level`` is the rank of its capacity."""
+
+    block: int
+    dim: int
+    level: int
+
+
+@dataclass
+class Geometry:
+    """Blocks in their principal axes, and the spaces cut from them.
+
+    Attributes
+    ----------
+    axes : list of arrays of shape (d_b, k_b)
+        The retained principal axes of each block.
+    variances : list of arrays of shape (k_b,)
+        Sums of squares along them.
+    parts : list of slices
+        Where each block lies among the retained components.
+    crossed : array of shape (k, k)
+        Scatter of all retained components.
+    hits : array of shape (k, c)
+        Their products with Q.
+    root : array of shape (n_labels, c)
+        ``Q = (L − mean) root``.
+    spaces : list of Space
+        From most to least trusted.
+    """
+
+    axes: list[Array]
+    variances: list[Array]
+    parts: list[slice]
+    crossed: Array
+    hits: Array
+    root: Array
+    spaces: list[Space]
+
+    def rows(self, space: Space) -> slice:
+        """The components of a space among all retained ones."""
+        start = self.parts[space.block].start
+        return slice(start, start + space.dim)
+
+
+def _axes(scatter: Array, most: int | None, tolerance: float = 1e-12) -> tuple[Array, Array]:
+    values, vectors = np.linalg.eigh(scatter)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    keep = int(np.count_nonzero(values > tolerance * max(values[0], 0.0))) if values[0] > 0 else 0
+    keep = keep if most is None else min(keep, most)
+    return values[:keep].copy(), vectors[:, :keep].copy()
+
+
+def space_order(ranks: Sequence[int], levels: Any, weight: float) -> list[Space]:
+    """The spaces of blocks with these ranks: by capacity, then in the order the blocks were given.
+
+    ``levels`` is None (each block whole), a list of dimensions, or "auto": those of the document, but
+    not more than half as many as there are samples, since a regression with more mostly learns noise.
+
+    >>> [(s.block, s.dim) for s in space_order([40, 20], "auto", 1000)]
+    [(0, 16), (1, 16), (0, 32), (1, 20), (0, 40)]
+    """
+    found: list[Space] = []
+    for b, rank in enumerate(ranks):
+        if rank == 0:
+            continue
+        if levels is None:
+            found.append(Space(b, rank, 0))
+            continue
+        top = rank if not isinstance(levels, str) else max(1, min(rank, int((weight - 1) // 2)))
+        dims: set[int] = set()
+        for level, dim in enumerate(LEVELS if isinstance(levels, str) else sorted(set(levels))):
+            cut = min(dim, top)
+            if cut not in dims:
+                dims.add(cut)
+                found.append(Space(b, cut, level))
+    return sorted(found, key=lambda s: (s.level, s.block))
+
+
+def geometry(moments: BlockMoments, levels: Any) -> Geometry:
+    """Principal axes, spaces and products of the blocks of ``moments``."""
+    d = moments.n_features
+    root = label_root(moments.products[d:, d:])
+    listed = LEVELS if isinstance(levels, str) else levels
+    most = None if listed is None else int(max(listed))
+    pairs = [_axes(moments.products[cut, cut], most) for cut in moments.slices()]
+    spaces = space_order([len(v) for v, _ in pairs], levels, moments.weight)
+    if not spaces:
+        raise ValueError("No feature varies over the samples: there is nothing to learn from.")
+    widest = [max((s.dim for s in spaces if s.block == b), default=0) for b in range(len(pairs))]
+    variances = [v[:k] for (v, _), k in zip(pairs, widest)]
+    axes = [a[:, :k] for (_, a), k in zip(pairs, widest)]
+    ends = np.cumsum([0, *widest])
+    parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+    crossed = np.zeros((int(ends[-1]),) * 2)
+    hits = np.zeros((int(ends[-1]), root.shape[1]))
+    cuts = moments.slices()
+    for b, cut in enumerate(cuts):
+        hits[parts[b]] = axes[b].T @ (moments.products[cut, d:] @ root)
+        for other in range(b + 1, len(cuts)):
+            block = axes[b].T @ moments.products[cut, cuts[other]] @ axes[other]
+            crossed[parts[b], parts[other]] = block
+            crossed[parts[other], parts[b]] = block.T
+        crossed[parts[b], parts[b]] = np.diag(variances[b])
+    return Geometry(axes, variances, parts, crossed, hits, root, spaces)
+
+
+def ridge_learners(geo: Geometry, ridge: float) -> list[Array]:
+    """Coefficients, in principal components, of the least-squares fit of Q in every space.
+
+    ``ridge`` is relative to the mean variance of the space's components.
+    """
+    learners = []
+    for space in geo.spaces:
+        spread = geo.variances[space.block][: space.dim]
+        learners.append(geo.hits[geo.rows(space)] / (spread + ridge * spread.mean())[:, None])
+    return learners
+
+
+def moment_bank(geo: Geometry, learners: Sequence[Array]) -> Bank:
+    """The bank of the base functions ``components @ learner``, without a pass over the data.
+
+    Products between spaces are made when a space is taken for the first time.
+    """
+    rows = [geo.rows(space) for space in geo.spaces]
+    own = np.stack([w.T @ (geo.variances[s.block][: s.dim, None] * w) for s, w in zip(geo.spaces, learners)])
+    hit = np.stack([w.T @ geo.hits[r] for r, w in zip(rows, learners)])
+    made: dict[int, Array] = {}
+
+    def column(s: int) -> Array:
+        if s not in made:
+            reached = geo.crossed[:, rows[s]] @ learners[s]
+            made[s] = np.stack([w.T @ reached[r] for r, w in zip(rows, learners)])
+        return made[s]
+
+    return Bank(own, hit, column)
