@@ -6,3 +6,6 @@ from lookalike.learn._distance._nearest import NearestMarginClassifier
 from lookalike.learn._fusion._moments import BlockMoments
 
 __all__ = ["BlockMoments", "BoostedKernel", "DistanceDiscriminant", "NearestMarginClassifier"]
+from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
+
+__all__ = ["ShrinkageDiscriminant"]
