@@ -17,7 +17,13 @@ Thumbnail = Callable[[int], bytes | None]
 
 @dataclass(frozen=True)
 class ReportedPrototype:
-    """A prototype worth showing: its row in the data, its class, and its weight (the largest is 1)."""
+    """A prototype worth showing: its row in the data, its class, and its weight (the largest is 1).
+
+    Examples
+    --------
+    >>> ReportedPrototype(row=3, label="cat", weight=1.0).label
+    'cat'
+    """
 
     row: int
     label: str
@@ -30,6 +36,11 @@ class ReportContents:
 
     ``names`` are the names of the data's rows; ``thumbnail`` gives the picture of a row, or None;
     ``rivals`` maps a rival's name to its balanced accuracy on the same folds; ``facts`` are told first.
+
+    Examples
+    --------
+    >>> ReportContents("Pets", "Three pictures.", ["a.jpg"], thumbnail=lambda row: None).title
+    'Pets'
     """
 
     title: str

@@ -4,8 +4,12 @@ from lookalike.learn._boosted_kernel import BoostedKernel
 from lookalike.learn._distance._discriminant import DistanceDiscriminant
 from lookalike.learn._distance._nearest import NearestMarginClassifier
 from lookalike.learn._fusion._moments import BlockMoments
-
-__all__ = ["BlockMoments", "BoostedKernel", "DistanceDiscriminant", "NearestMarginClassifier"]
 from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 
-__all__ = ["ShrinkageDiscriminant"]
+__all__ = [
+    "BlockMoments",
+    "BoostedKernel",
+    "DistanceDiscriminant",
+    "NearestMarginClassifier",
+    "ShrinkageDiscriminant",
+]
