@@ -114,7 +114,7 @@ def test_settings():
     wide = pictures(1, 200)[0][:100]
     rows = [f.extract([wide])[0] for f in [base, *others]]
     assert min(np.abs(rows[0] - row).max() for row in rows[1:]) > 0.01
-    with pytest.raises(ValueError, match="size must be from 32"):
+    with pytest.raises(ValueError, match="size must be from 16"):
         EfficientNetLite0(size=8)
     with pytest.raises(ValueError, match="view must be"):
         EfficientNetLite0(view="half")

@@ -5,6 +5,9 @@ from lookalike.features._color_histogram import ColorHistogram
 from lookalike.features._dense_sift import DenseSift
 from lookalike.features._efficientnet_lite0 import EfficientNetLite0
 from lookalike.features._feature import Feature
+from lookalike.features._gist import Gist
+from lookalike.features._onnx_feature import OnnxFeature
+from lookalike.features._registered import register_onnx, unregister_onnx
 from lookalike.features._registry import FeatureInfo, get_feature, list_features
 from lookalike.features._user_folders import cache_folder, config_folder
 
@@ -15,8 +18,12 @@ __all__ = [
     "EfficientNetLite0",
     "Feature",
     "FeatureInfo",
+    "Gist",
+    "OnnxFeature",
     "cache_folder",
     "config_folder",
     "get_feature",
     "list_features",
+    "register_onnx",
+    "unregister_onnx",
 ]

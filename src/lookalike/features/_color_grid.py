@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from lookalike.features._feature import Feature, Image
 from lookalike.features._grid import CELLS, Axis, axis, checked_grid, positions
-from lookalike.features._kernels import color_cells
 
 
 class ColorGrid(Feature):
@@ -94,6 +93,8 @@ class ColorGrid(Feature):
 
 def _describe(level: NDArray[np.uint8], rows: Axis, columns: Axis) -> NDArray[np.float32]:
     """The descriptors of one grid, row by row: for each cell the three means, then the three deviations."""
+    from lookalike.features._kernels import color_cells  # compiling costs a second
+
     sums = np.zeros((len(rows.starts), len(columns.starts), 6), np.int64)
     color_cells(level, rows.starts, columns.starts, rows.cell, sums)
     count = rows.cell**2

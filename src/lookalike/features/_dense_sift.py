@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lookalike.features._feature import Feature, Image
 from lookalike.features._grid import CELLS, Axis, axis, checked_grid, positions
-from lookalike.features._kernels import ORIENTATIONS, orientation_cells, sift_patches
 
+ORIENTATIONS = 8
 CLIP = 0.2
 # What counts as nothing to see: a mean gradient of this many grey levels for each pixel of a cell.
 FLAT = 0.01
@@ -125,6 +125,8 @@ WINDOW = _window()
 
 def _describe(level: NDArray[np.uint8], rows: Axis, columns: Axis, out: NDArray[np.float32]) -> None:
     """Fill ``out`` with the descriptors of one grid, row by row."""
+    from lookalike.features._kernels import orientation_cells, sift_patches  # compiling costs a second
+
     sums = np.zeros((len(rows.starts), len(columns.starts), ORIENTATIONS), np.float32)
     orientation_cells(level, rows.starts, columns.starts, rows.cell, sums)
     floor = np.float32(FLAT * rows.cell**2)

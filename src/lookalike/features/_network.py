@@ -1,8 +1,9 @@
-"""An onnxruntime session that is made at its first use and shared by all threads of the process."""
+"""What all features by a network have in common: one shared session, square uint8 pixels, small batches."""
 
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.errors import LookalikeError
+from lookalike.features._feature import Feature, Image
+from lookalike.features._pixels import VIEWS, fit
 
 
 class Session:
@@ -57,3 +60,47 @@ class Session:
     def run(self, output: str, inputs: dict[str, NDArray[Any]]) -> NDArray[Any]:
         """One output of one run."""
         return np.asarray(self.get().run([output], inputs)[0])
+
+
+class NetworkFeature(Feature):
+    """A feature whose numbers a network computes from a square of pixels.
+
+    A subclass sets ``view``, how an image that is not square becomes one, and writes ``side`` and ``_run``.
+    """
+
+    kind = "vector"
+    batch_size = 4  # what a core's cache holds: larger batches are slower
+    view: str
+
+    @property
+    @abstractmethod
+    def side(self) -> int:
+        """Width and height of what the network sees."""
+
+    @abstractmethod
+    def _run(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
+        """The rows of a batch of pixels (n, side, side, 3)."""
+
+    def _extract(self, images: list[Image]) -> NDArray[Any]:
+        rows = np.empty((len(images), self.dim), np.float32)
+        pixels = np.empty((self.batch_size, self.side, self.side, 3), np.uint8)
+        for start in range(0, len(images), self.batch_size):
+            batch = images[start : start + self.batch_size]
+            for i, image in enumerate(batch):
+                pixels[i] = fit(image, self.side, self.view)
+            rows[start : start + len(batch)] = self._run(pixels[: len(batch)])
+        return rows
+
+
+def checked_view(view: str) -> str:
+    """The view, if it is one."""
+    if view not in VIEWS:
+        raise ValueError(f"view must be 'balanced', 'whole' or 'centre', but is {view!r}.")
+    return view
+
+
+def checked_size(size: int) -> int:
+    """The size, if a network can see that many pixels."""
+    if not 16 <= size <= 4096:
+        raise ValueError(f"size must be from 16 to 4096, but is {size!r}.")
+    return int(size)
