@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -17,14 +17,13 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
-from lookalike.arrays import row_blocks
 from lookalike.errors import LookalikeWarning
+from lookalike.learn._fusion._base import BlockEstimator, affine, mean_distances, similarities
 from lookalike.learn._fusion._boost import Bank, Path, Rules, boost, corrected
 from lookalike.learn._fusion._convex import certificates, convex_factors, whitened
-from lookalike.learn._fusion._inputs import Labels, checked_blocks, cut_blocks, is_blocks
+from lookalike.learn._fusion._inputs import Labels, checked_blocks, is_blocks
 from lookalike.learn._fusion._moments import BlockMoments
 from lookalike.learn._fusion._smoothers import (
     Fitted,
@@ -48,7 +47,7 @@ SELECTED = np.dtype(
 )
 
 
-class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEstimator):
     """One kernel for all classes, boosted from weak functions on one or many feature blocks.
 
     The kernel is a sum of rank-one kernels ``β f(x) f(y)``. In each round a weak learner fits, in one
@@ -200,7 +199,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel of one matrix or of several, and the labels: classes or an indicator matrix."""
-        blocks = self._read(X, reset=True, least=2)
+        blocks = self._samples(X, reset=True, least=2)
         labels = Labels(y)
         check_consistent_length(blocks[0], labels)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, blocks[0])
@@ -221,7 +220,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         self._moments_only()
         blocks = self._read(X, reset=not hasattr(self, "moments_"), least=1)
-        batch = self._gather(blocks, Labels(y), self._weights(sample_weight, blocks))
+        batch = self._gather(blocks, Labels(y), self._share(sample_weight, blocks))
         if classes is not None:
             listed = list(np.asarray(classes).tolist())
             batch.extend([*listed, *[c for c in batch.classes if c not in set(listed)]])
@@ -238,7 +237,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._moments_only()
         blocks = self._read(X, reset=False, least=1)
         labels = Labels(y, self.moments_.classes)
-        share = self._weights(sample_weight, blocks)
+        share = self._share(sample_weight, blocks)
         moments = self.moments_.remove(blocks, labels.indicators(slice(None)), share)
         return self._learn(moments, self.n_rounds) if refresh else self
 
@@ -246,13 +245,9 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def fit_moments(self, moments: BlockMoments, names: Sequence[str] | None = None) -> Self:
         """Learn from moments that were gathered elsewhere, perhaps on several machines, and merged."""
         self._moments_only()
-        self.n_features_in_ = moments.n_features
+        self.n_features_in_, self.block_dims_ = moments.n_features, list(moments.dims)
         self.block_names_ = list(names or (f"block{i}" for i in range(len(moments.dims))))
-        self._several_ = True
         return self._learn(moments.copy(), self.n_rounds)
-
-    def _weights(self, sample_weight: Any, blocks: list[Array]) -> Array | None:
-        return None if sample_weight is None else _check_sample_weight(sample_weight, blocks[0])
 
     def _moments_only(self) -> None:
         if self.weak_learner != "ls" or self.scoring != "train" or self.metric != "features":
@@ -261,41 +256,14 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "use fit for other weak learners, scoring='loo' or precomputed distances."
             )
 
-    def _read(self, X: Any, *, reset: bool, least: int) -> list[Array]:
-        """The blocks of ``X`` as float matrices, checked against those of fit."""
-        if is_blocks(X):
-            names, blocks = checked_blocks(X, least=least)
-            width = sum(b.shape[1] for b in blocks)
-            if not reset and (width != self.n_features_in_ or len(blocks) != len(self.block_names_)):
-                raise ValueError(
-                    f"X has {len(blocks)} blocks with {width} features, but {type(self).__name__} was "
-                    f"fitted with {len(self.block_names_)} blocks with {self.n_features_in_} features."
-                )
-            if reset:
-                self.n_features_in_, self._several_ = width, True
-        else:
-            dtypes = [np.float64, np.float32]
-            flat = validate_data(self, X, reset=reset, dtype=dtypes, ensure_min_samples=least)
-            columns = getattr(self, "feature_names_in_", None)
-            chosen = self.blocks or [("block0", slice(None))]
-            names, blocks = [n for n, _ in chosen], cut_blocks(flat, chosen, columns)
-            if reset:
-                self._several_ = False
-        if reset:
-            self.block_names_ = names
+    def _samples(self, X: Any, *, reset: bool, least: int = 1) -> list[Array]:
+        """The blocks, distances made similarities."""
+        blocks = self._read(X, reset=reset, least=least)
         if self.metric == "precomputed":
             if reset:
-                self.scales_ = [max(float(b.mean()), np.finfo(float).tiny) for b in blocks]
-            blocks = [np.exp(-b / scale) for b, scale in zip(blocks, self.scales_)]
+                self.scales_ = mean_distances(blocks)
+            blocks = similarities(blocks, self.scales_)
         return blocks
-
-    def _gather(self, blocks: list[Array], labels: Labels, weight: Array | None) -> BlockMoments:
-        dims = [b.shape[1] for b in blocks]
-        moments = BlockMoments(dims, labels.classes.tolist())
-        for rows in row_blocks(len(labels), 8 * (sum(dims) + len(labels.classes)), budget=2**28):
-            share = None if weight is None else weight[rows]
-            moments.update([b[rows] for b in blocks], labels.indicators(rows), share)
-        return moments
 
     def _best_number(self, X: Any, y: Any, labels: Labels, weight: Array | None) -> int:
         """How many rounds align best with samples that were set aside."""
@@ -443,7 +411,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def transform(self, X: Any) -> Array:
         """Place samples in the learned space; its first columns are the model with fewer rounds."""
         check_is_fitted(self, "selected_")
-        blocks = self._read(X, reset=False, least=1)
+        blocks = self._samples(X, reset=False)
         dtype = np.result_type(*blocks)
         if self._fitted_ is not None:
             spaces, G = self._coefficients_
@@ -451,12 +419,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             for s in np.unique(spaces):
                 out[:, spaces == s] = self._fitted_.base(blocks, int(s)) @ G[spaces == s].T
             return out
-        out = np.zeros((len(blocks[0]), self.n_rounds_), dtype=dtype)
-        for block, mean, weights in zip(blocks, self.means_, self.weights_):
-            mean, weights = mean.astype(dtype), weights.astype(dtype)
-            for rows in row_blocks(len(block), 8 * block.shape[1]):
-                out[rows] += (block[rows] - mean) @ weights
-        return out
+        return affine(blocks, self.means_, self.weights_)
 
     def staged_transform(self, X: Any) -> Iterator[Array]:
         """The embedding after one function, after two, and so on: prefixes of :meth:`transform`."""
