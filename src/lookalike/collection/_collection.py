@@ -1,0 +1,657 @@
+"""The collection: all that is known of a set of images."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.arrays import Bags
+from lookalike.collection import _duplicates, _index, _labels, _schema, _search
+from lookalike.collection._duplicates import Duplicates
+from lookalike.collection._index import IndexReport, Indexer, chunks
+from lookalike.collection._keys import hash_array, positions
+from lookalike.collection._labels import Labels
+from lookalike.collection._lock import Lock
+from lookalike.collection._matrix import MATRIX_BYTES, Matrix, load_matrix
+from lookalike.collection._models import Models
+from lookalike.collection._place import Place, find_place
+from lookalike.collection._search import METRICS, Hit, Metric, View
+from lookalike.collection._shards import FeatureColumn, Shards, feature_columns
+from lookalike.collection._status import Status
+from lookalike.collection._tables import SCHEMAS, Tables, now, quoted
+from lookalike.errors import LookalikeError
+from lookalike.features import DEFAULT_FEATURE, Feature, get_feature
+from lookalike.images import path_of, uri_of
+from lookalike.parallel import Engine, LocalEngine
+from lookalike.progress import Progress, silent
+
+PathLike = str | os.PathLike[str]
+
+
+class Collection:
+    """Images, their features, labels and models, in a folder or an object store.
+
+    Use :meth:`create`, :meth:`open`, :meth:`open_or_create` or :meth:`find`. A collection may be read by many
+    while one process writes. Each call sees what was committed before it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ["red", "green", "blue"]:
+    ...         Image.new("RGB", (32, 32), name).save(Path(folder, f"{name}.png"))
+    ...     collection = Collection.create(folder)
+    ...     report = collection.index([folder], features=["color-histogram"])
+    ...     hits = collection.search(Path(folder, "red.png"), k=1, include_examples=True)
+    ...     report.new, Path(hits[0].uri).name, round(hits[0].similarity, 3)
+    (3, 'red.png', 1.0)
+    """
+
+    def __init__(self, place: Place, tables: Tables) -> None:
+        self._place, self._tables = place, tables
+        self._labels = Labels(tables, self._label_lock)
+        self._models = Models(place)
+        self._matrices: dict[str, tuple[Any, Matrix]] = {}
+        self._views: dict[str, tuple[Any, View]] = {}
+
+    # ---- making and opening -------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: PathLike, *, storage_options: dict[str, str] | None = None) -> Collection:
+        """Make an empty collection in a folder (its ``.lookalike``) or at an address like ``s3://…``."""
+        place = Place.of(path)
+        if place.exists:
+            raise LookalikeError(
+                f"there is a collection in {place} already: open it, or name another folder."
+            )
+        if place.root is not None and not place.root.is_dir():
+            raise LookalikeError(f"{place.root} is not a folder: make it first.")
+        with cls._lock_of(place):
+            tables = Tables(place.address, storage_options)
+            if place.folder is None and _schema.is_there(tables):
+                raise LookalikeError(f"there is a collection at {place} already: open it.")
+            _schema.create(tables)
+        return cls(place, tables)
+
+    @classmethod
+    def open(cls, path: PathLike, *, storage_options: dict[str, str] | None = None) -> Collection:
+        """Open the collection of a folder, of a ``.lookalike`` itself, or at an address like ``s3://…``."""
+        place = Place.of(path)
+        missing = f"there is no collection in {place}: run 'lookalike index {place}' first."
+        if place.exists is False:
+            raise LookalikeError(missing)
+        tables = Tables(place.address, storage_options)
+        if not _schema.is_there(tables):
+            raise LookalikeError(missing)
+        version = _schema.version_of(tables, str(place))
+        if version < _schema.VERSION:
+            with cls._lock_of(place):
+                _schema.migrate(tables, _schema.version_of(tables, str(place)))
+        return cls(place, tables)
+
+    @classmethod
+    def open_or_create(cls, path: PathLike, *, storage_options: dict[str, str] | None = None) -> Collection:
+        """Open the collection of a folder or address, or make one where there is none."""
+        place = Place.of(path)
+        there = place.exists
+        if there is None:
+            there = _schema.is_there(Tables(place.address, storage_options))
+        return (cls.open if there else cls.create)(path, storage_options=storage_options)
+
+    @classmethod
+    def find(cls, start: PathLike = ".") -> Collection:
+        """Open the nearest collection in a folder or above it, as git finds its repository."""
+        return cls.open(find_place(start).address)
+
+    def __repr__(self) -> str:
+        return f"Collection({str(self._place)!r})"
+
+    @property
+    def where(self) -> str:
+        """The folder of the collection (the one that ``.lookalike`` lies in), or its address."""
+        return str(self._place)
+
+    @property
+    def root(self) -> Path | None:
+        """The folder that the collection lies in; None in an object store."""
+        return self._place.root
+
+    @staticmethod
+    def _lock_of(place: Place) -> Lock:
+        return Lock(place.local / "lock", f"the collection in {place}")
+
+    def _label_lock(self) -> AbstractContextManager[Any]:
+        return Lock(self._place.local / "labels.lock", f"the labels of {self._place}", wait=30.0)
+
+    # ---- writing ------------------------------------------------------------------------------------
+
+    def index(
+        self,
+        sources: Iterable[PathLike] | None = None,
+        features: Iterable[str | Feature] | None = None,
+        *,
+        progress: Progress = silent,
+        engine: Engine | None = None,
+        batch_size: int | None = None,
+        retry: bool = False,
+    ) -> IndexReport:
+        """Bring the collection up to date with its sources.
+
+        Parameters
+        ----------
+        sources : paths, optional
+            Folders, single files and lists of paths; None for those of earlier runs, and at first the folder
+            of the collection. Images of other sources stay as they are.
+        features : names or Feature, optional
+            What each image should have; None for what the collection has, and at first the default.
+        progress : callable
+            Receives a step now and then; what it raises ends the run.
+        engine : Engine, optional
+            Who reads and computes; one thread for each core by default.
+        batch_size : int, optional
+            Images in one piece of work; what the features like best by default.
+        retry : bool
+            Read again also the files that were set aside and have not changed since.
+
+        Returns
+        -------
+        report : IndexReport
+            What was found and done. Ctrl-C writes what was computed and raises ``KeyboardInterrupt``.
+        """
+        wanted = self._wanted(features)
+        with self._lock_of(self._place):
+            names = self._remember(sources)
+            indexer = Indexer(
+                self._tables,
+                self._labels,
+                wanted,
+                progress=progress,
+                engine=engine or LocalEngine(),
+                batch_size=batch_size,
+            )
+            return indexer.run(names, retry=retry)
+
+    def _wanted(self, features: Iterable[str | Feature] | None) -> list[Feature]:
+        if features is None:
+            columns = feature_columns(self._tables)
+            return [get_feature(c.name, **c.settings) for c in columns] or [get_feature(DEFAULT_FEATURE)]
+        made = [get_feature(one) if isinstance(one, str) else one for one in features]
+        return list({feature.fingerprint: feature for feature in made}.values())
+
+    def _remember(self, sources: Iterable[PathLike] | None) -> list[str]:
+        """The sources of this run; new ones are written down."""
+        known = self.sources
+        if sources is None:
+            if not known and self.root is None:
+                raise LookalikeError("name the folders to index: the collection has none of its own.")
+            sources = known or [str(self.root)]
+        names = [uri_of(path_of(os.fspath(source))) for source in sources]
+        fresh = list(dict.fromkeys(name for name in names if name not in known))
+        if fresh:
+            rows = {"source": fresh, "added": [now()] * len(fresh)}
+            self._tables.append("sources", pa.table(rows, schema=SCHEMAS["sources"]))
+        return [path_of(name) for name in names]
+
+    def tidy(self) -> None:
+        """Join small files and remove old versions; index runs do this by themselves."""
+        with self._lock_of(self._place):
+            shards = [Shards(self._tables, column) for column in feature_columns(self._tables)]
+            _index.tidy(self._tables, shards, self._labels)
+
+    # ---- images and vectors -------------------------------------------------------------------------
+
+    @property
+    def sources(self) -> list[str]:
+        """What index runs look through when they name nothing else."""
+        return self._tables.read("sources", ["source"])["source"].to_pylist()
+
+    @property
+    def features(self) -> list[FeatureColumn]:
+        """The features that were indexed, in the order in which they came."""
+        return feature_columns(self._tables)
+
+    def __len__(self) -> int:
+        return self._tables.count("images")
+
+    def images(
+        self, columns: Sequence[str] | None = None, *, uris: Sequence[PathLike] | None = None
+    ) -> pa.Table:
+        """A table of the images in the order of their uris, or of some images in the order given.
+
+        Its columns are ``uri``, ``hash``, ``size``, ``mtime_ns``, ``width``, ``height`` and ``format``.
+        """
+        names = list(columns or SCHEMAS["images"].names)
+        if unknown := sorted(set(names) - set(SCHEMAS["images"].names)):
+            raise ValueError(f"images have no column {unknown[0]!r}: {', '.join(SCHEMAS['images'].names)}.")
+        if uris is None:
+            rows = self._tables.read("images", list(dict.fromkeys([*names, "uri"])))
+            return rows.sort_by("uri").select(names)
+        keys = self._known(uris)
+        parts = [
+            self._tables.read("images", list(dict.fromkeys([*names, "uri"])), where=f"uri IN {quoted(part)}")
+            for part in chunks(dict.fromkeys(keys), 4096)
+        ]
+        if not parts:
+            return SCHEMAS["images"].empty_table().select(names)
+        rows = pa.concat_tables(parts)
+        return rows.take(
+            pc.index_in(pa.array(keys, pa.string()), value_set=rows["uri"].combine_chunks())
+        ).select(names)
+
+    def image_batches(
+        self, columns: Sequence[str] | None = None, *, rows: int = 65_536
+    ) -> Iterator[pa.RecordBatch]:
+        """The same as a stream of batches, in no particular order."""
+        yield from self._tables.batches("images", list(columns) if columns else None, rows=rows)
+
+    def uri(self, image: PathLike) -> str:
+        """How the collection calls an image; an error where it does not know it."""
+        return self._known([image])[0]
+
+    def _known(self, images: Sequence[PathLike]) -> list[str]:
+        """The uris of images that are named by path or uri; one clear error where one is not known."""
+        uris = [text if "://" in (text := os.fspath(image)) else uri_of(text) for image in images]
+        there: set[str] = set()
+        for part in chunks(dict.fromkeys(uris), 4096):
+            found = self._tables.read("images", ["uri"], where=f"uri IN {quoted(part)}")
+            there.update(found["uri"].to_pylist())
+        unknown = [uri for uri in uris if uri not in there]
+        if unknown:
+            more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+            raise LookalikeError(
+                f"{unknown[0]}{more} is not in the collection {self._place}: index it first."
+            )
+        return uris
+
+    def vectors(
+        self, feature: str | Feature | None = None, uris: Sequence[PathLike] | None = None
+    ) -> tuple[NDArray[np.object_], NDArray[np.float32]]:
+        """The vectors of the images that have a feature.
+
+        Parameters
+        ----------
+        feature : str or Feature, optional
+            Its name, the feature itself, or None for the first that gives vectors.
+        uris : paths or uris, optional
+            Some images, in this order; None for all, in the order of their uris.
+
+        Returns
+        -------
+        uris : array of str
+            The images.
+        X : array of shape (n, dim)
+            A row for each; read-only and without a copy where the order is that on disk.
+        """
+        matrix, view = self._matrix(self.column(feature, "vector"))
+        if uris is None:
+            return np.asarray(view.uris.to_numpy(zero_copy_only=False), object), matrix.take(view.rows)
+        names = self._known(uris)
+        rows = self._positions(view, names, matrix.shards.column.name)
+        return np.array(names, object), matrix.take(view.rows[rows])
+
+    def vector_blocks(
+        self, feature: str | Feature | None = None, block_rows: int = 4096
+    ) -> Iterator[tuple[NDArray[np.object_], NDArray[np.float32]]]:
+        """The same as a stream of blocks in the order of the tables, in memory for one block."""
+        shards = Shards(self._tables, self.column(feature, "vector"))
+        for uris, contents, batch in self._blocks(shards, block_rows):
+            yield uris, shards.vectors_of(batch)[contents]
+
+    def bags(
+        self, feature: str | Feature | None = None, uris: Sequence[PathLike] | None = None
+    ) -> tuple[NDArray[np.object_], Bags]:
+        """The bags of the images that have a feature, in the order of their uris or in the order given."""
+        shards = Shards(self._tables, self.column(feature, "bag"))
+        view = self._view(shards.column, shards.hashes())
+        names = None if uris is None else self._known(uris)
+        where = (
+            np.arange(len(view.rows)) if names is None else self._positions(view, names, shards.column.name)
+        )
+        wanted = view.rows[where]
+        parts: list[tuple[NDArray[np.int64], Bags]] = []
+        start = 0
+        for batch in shards.batches(256):
+            inside = np.flatnonzero((wanted >= start) & (wanted < start + batch.num_rows))
+            if len(inside):
+                parts.append((inside, shards.bags_of(batch)[wanted[inside] - start]))
+            start += batch.num_rows
+        found = np.asarray(view.uris.to_numpy(zero_copy_only=False), object)[where]
+        return found, _joined(parts, shards.column.dim)
+
+    def bag_blocks(
+        self, feature: str | Feature | None = None, block_rows: int = 256
+    ) -> Iterator[tuple[NDArray[np.object_], Bags]]:
+        """The same as a stream of blocks in the order of the tables, in memory for one block."""
+        shards = Shards(self._tables, self.column(feature, "bag"))
+        for uris, contents, batch in self._blocks(shards, block_rows):
+            yield uris, shards.bags_of(batch)[contents]
+
+    def column(self, feature: str | Feature | None = None, kind: str | None = None) -> FeatureColumn:
+        """What is written down of a feature of this collection; an error where it has not been indexed."""
+        columns = feature_columns(self._tables)
+        if isinstance(feature, str) or feature is None:
+            found = [c for c in columns if feature is None or c.name == feature]
+            found = [c for c in found if kind in (None, c.kind)] if feature is None else found
+            found = found[:1] if feature is None else found[-1:]  # of equal names the newest settings
+        else:
+            found = [c for c in columns if c.fingerprint == feature.fingerprint]
+        if not found:
+            shown = "" if feature is None else f" {feature if isinstance(feature, str) else feature.name!r}"
+            there = ", ".join(dict.fromkeys(c.name for c in columns)) or "none"
+            raise LookalikeError(
+                f"{self._place} has no {kind or ''} feature{shown}".replace("  ", " ")
+                + f" (it has: {there}): index it with this feature first."
+            )
+        if kind not in (None, found[0].kind):
+            raise LookalikeError(
+                f"the feature {found[0].name!r} gives {found[0].kind}s, not {kind}s: name another."
+            )
+        return found[0]
+
+    def _matrix(self, column: FeatureColumn) -> tuple[Matrix, View]:
+        """The matrix of a feature and who is in it; from memory where nothing was written since."""
+        shards = Shards(self._tables, column)
+        state = shards.state()
+        known = self._matrices.get(column.fingerprint)
+        if known is None or known[0] != state:
+            matrix = load_matrix(shards, self._place.local / "cache", limit=MATRIX_BYTES)
+            self._matrices[column.fingerprint] = known = (state, matrix)
+        return known[1], self._view(column, known[1].hashes, state)
+
+    def _view(self, column: FeatureColumn, hashes: NDArray[np.bytes_], state: Any = None) -> View:
+        state = (state, self._tables.version("images"))
+        known = self._views.get(column.fingerprint)
+        if known is not None and known[0] == state and state[0] is not None:
+            return known[1]
+        images = self._tables.read("images", ["uri", "hash"]).sort_by("uri")
+        rows = positions(hash_array(images["hash"]), hashes)
+        uris = images["uri"].filter(pa.array(rows >= 0)).combine_chunks()
+        view = View(uris, rows[rows >= 0])
+        self._views[column.fingerprint] = (state, view)
+        return view
+
+    def _positions(self, view: View, uris: list[str], name: str) -> NDArray[np.int64]:
+        rows = view.rows_of(uris)
+        if (rows < 0).any():
+            uri = uris[int(np.flatnonzero(rows < 0)[0])]
+            raise LookalikeError(f"{uri} has no {name!r} yet: index the collection with this feature.")
+        return rows
+
+    def _blocks(
+        self, shards: Shards, rows: int
+    ) -> Iterator[tuple[NDArray[np.object_], NDArray[np.int64], pa.RecordBatch]]:
+        """Batches of a feature with the images of each, an image for each uri of a content."""
+        images = self._tables.read("images", ["uri", "hash"]).sort_by("uri")
+        keys = hash_array(images["hash"])
+        first = positions(np.unique(keys), shards.hashes())
+        order = np.argsort(keys, kind="stable")
+        ranked = keys[order]
+        names = images["uri"].combine_chunks()
+        valid = np.sort(first)
+        start = 0
+        for batch in shards.batches(rows):
+            here = np.arange(start, start + batch.num_rows)
+            here = here[np.isin(here, valid)] - start  # a content that was written twice counts once
+            hashes = hash_array(batch.column(0))[here]
+            low, high = np.searchsorted(ranked, hashes), np.searchsorted(ranked, hashes, side="right")
+            images_of = [order[a:b] for a, b in zip(low, high)]
+            contents = np.repeat(here, high - low)
+            chosen = np.concatenate(images_of) if images_of else np.zeros(0, np.int64)
+            if len(chosen):
+                uris = np.asarray(names.take(pa.array(chosen)).to_numpy(zero_copy_only=False), object)
+                yield uris, contents, batch
+            start += batch.num_rows
+
+    # ---- labels -------------------------------------------------------------------------------------
+
+    def labels(self) -> pa.Table:
+        """``uri``, ``label``, ``by`` and ``at`` of the labelled images, in the order of uri and label."""
+        return self._labels.read()
+
+    def set_labels(
+        self,
+        labels: Mapping[PathLike, str] | Iterable[tuple[PathLike, str]],
+        *,
+        by: str,
+        add: bool = False,
+    ) -> int:
+        """Give labels to images.
+
+        Parameters
+        ----------
+        labels : mapping or pairs
+            Image (path or uri) and label.
+        by : str
+            Who says so: a person, "folders", a file.
+        add : bool
+            Put the labels beside those an image has; else they take their place.
+
+        Returns
+        -------
+        n : int
+            How many images were labelled.
+        """
+        pairs = list(labels.items() if isinstance(labels, Mapping) else labels)
+        if not pairs:
+            return 0
+        names = [label.strip() for _, label in pairs]
+        if "" in names:
+            raise LookalikeError(
+                f"{os.fspath(pairs[names.index('')][0])} has an empty label: give it a name."
+            )
+        images = self.images(["uri", "hash"], uris=[image for image, _ in pairs])
+        uris = images["uri"].to_pylist()
+        self._labels.put(uris, images["hash"].to_pylist(), names, by=by, add=add)
+        return len(set(uris))
+
+    def remove_labels(self, images: Iterable[PathLike], *, label: str | None = None) -> int:
+        """Take one label (or all) away from images; says how many labels went."""
+        return self._labels.remove(list(dict.fromkeys(self._known(list(images)))), label)
+
+    def label_from_folders(self, root: PathLike | None = None, *, by: str = "folders") -> int:
+        """Label images by the folder under ``root`` that they are in; says how many were labelled.
+
+        ``root`` is the folder of the collection by default. Images that lie in it directly get no label.
+        """
+        folder = root if root is not None else self.root
+        if folder is None:
+            raise LookalikeError("name the folder whose sub-folders are the labels.")
+        start = os.path.abspath(folder)  # noqa: PTH100  links keep their name
+        pairs = []
+        for uri in self.images(["uri"])["uri"].to_pylist():
+            inside = os.path.relpath(path_of(uri), start).split(os.sep)
+            if inside[0] != os.pardir and len(inside) > 1:
+                pairs.append((uri, os.fsencode(inside[0]).decode("utf-8", "backslashreplace")))
+        if not pairs:
+            raise LookalikeError(
+                f"no image of the collection is in a sub-folder of {start}: nothing to label."
+            )
+        return self.set_labels(pairs, by=by)
+
+    def import_labels(self, path: PathLike, *, by: str | None = None, add: bool = False) -> int:
+        """Read labels from a CSV file with the columns ``path`` and ``label``; says how many images got one."""
+        pairs = _labels.read_csv(path)
+        return self.set_labels(pairs, by=by or Path(path).name, add=add)
+
+    def export_labels(self, path: PathLike) -> int:
+        """Write all labels to a CSV file with the columns ``path`` and ``label``; says how many."""
+        rows = self.labels()
+        return _labels.write_csv(path, zip(rows["uri"].to_pylist(), rows["label"].to_pylist()))
+
+    # ---- answers ------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: ArrayLike | PathLike | Sequence[PathLike],
+        *,
+        not_: ArrayLike | PathLike | Sequence[PathLike] | None = None,
+        k: int = 10,
+        feature: str | Feature | None = None,
+        metric: Metric = "cosine",
+        include_examples: bool = False,
+    ) -> list[Hit]:
+        """The images most similar to one or several examples; exact.
+
+        Parameters
+        ----------
+        query : vector, vectors, or images of the collection
+            What is wanted; with several the mean of the similarities to them counts.
+        not_ : the same, optional
+            What is not wanted: half the mean similarity to these is taken off.
+        k : int
+            How many images.
+        feature : str or Feature, optional
+            What is compared; the first feature that gives vectors by default.
+        metric : {"cosine", "euclidean"}
+            The similarity: the cosine, or ``1 / (1 + distance)``.
+        include_examples : bool
+            Whether examples of the collection may be among the hits.
+
+        Returns
+        -------
+        hits : list of Hit
+            The best first; equal ones in the order of their uris.
+        """
+        if metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, but is {metric!r}.")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, but is {k}.")
+        matrix, view = self._matrix(self.column(feature, "vector"))
+        wanted, own = self._examples(query, matrix, view, "the query")
+        unwanted, against = (None, own[:0]) if not_ is None else self._examples(not_, matrix, view, "not_")
+        without = np.zeros(0, np.int64) if include_examples else np.union1d(own, against)
+        return _search.search(matrix, view, wanted, unwanted, k=k, metric=metric, without=without)
+
+    def _examples(
+        self, given: Any, matrix: Matrix, view: View, what: str
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Vectors of examples, and their positions in the view where they are images of it."""
+        if isinstance(given, str | os.PathLike):
+            given = [given]
+        if isinstance(given, Sequence) and len(given) and isinstance(given[0], str | os.PathLike):
+            where = self._positions(view, self._known(given), matrix.shards.column.name)
+            return matrix.take(view.rows[where]), where
+        queries = _search.as_queries(given, matrix.dim, what)
+        if not len(queries):
+            raise ValueError(f"{what} holds no example.")
+        return queries, np.zeros(0, np.int64)
+
+    def duplicates(
+        self,
+        threshold: float | None = None,
+        *,
+        near: bool = True,
+        feature: str | Feature | None = None,
+        progress: Progress = silent,
+    ) -> Duplicates:
+        """Groups of images that are the same or nearly the same.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            The cosine of their vectors from which on two contents count as nearly the same.
+        near : bool
+            Whether to look for such at all; False compares contents alone and needs no feature.
+        feature : str or Feature, optional
+            What is compared; the first feature that gives vectors by default.
+        progress : callable
+            Receives a step for each pair of blocks.
+        """
+        if not near:
+            images = self.images(["uri", "hash"])
+            _, contents = np.unique(hash_array(images["hash"]), return_inverse=True)
+            none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32)
+            return Duplicates(
+                _duplicates.groups_of(images["uri"].combine_chunks(), contents, none), None, None
+            )
+        matrix, view = self._matrix(self.column(feature, "vector"))
+        if threshold is None:
+            threshold = _duplicates.default_threshold(matrix, view.rows)
+        if not -1 <= threshold <= 1:
+            raise ValueError(f"threshold is a cosine from -1 to 1, but is {threshold}.")
+        rows, contents = np.unique(view.rows, return_inverse=True)
+        links = _duplicates.similar_pairs(matrix, rows, threshold, progress=progress)
+        groups = _duplicates.groups_of(view.uris, contents, links)
+        return Duplicates(groups, threshold, matrix.shards.column.name)
+
+    # ---- the rest -----------------------------------------------------------------------------------
+
+    @property
+    def models(self) -> Models:
+        """The models of the collection, by name."""
+        return self._models
+
+    def set_aside(self) -> pa.Table:
+        """``uri``, ``reason`` and ``at`` of the files that cannot be read, in the order of their uris."""
+        return self._tables.read("set_aside", ["uri", "reason", "at"]).sort_by("uri")
+
+    def status(self) -> Status:
+        """Counts, features, labels, models, what was set aside and why, and the size on disk."""
+        images = self._tables.read("images", ["hash"])
+        hashes = np.unique(hash_array(images["hash"]))
+        labels = self._labels.read()
+        counts = labels.group_by("label").aggregate([("uri", "count")]).sort_by("label").to_pydict()
+        aside = self.set_aside()
+        columns = feature_columns(self._tables)
+        return Status(
+            where=self.where,
+            schema=_schema.VERSION,
+            indexed=images.num_rows,
+            contents=len(hashes),
+            labelled=pc.count_distinct(labels["uri"]).as_py(),
+            labels=dict(zip(counts["label"], counts["uri_count"])),
+            features=[self._feature_status(column, hashes) for column in columns],
+            models=self._models.names(),
+            set_aside=aside.num_rows,
+            set_aside_files=aside.select(["uri", "reason"]).to_pylist(),
+            sources=self.sources,
+            bytes_on_disk=_bytes_under(self._place.folder),
+        )
+
+    def _feature_status(self, column: FeatureColumn, hashes: NDArray[np.bytes_]) -> dict[str, Any]:
+        there = Shards(self._tables, column).hashes()
+        return {
+            "name": column.name,
+            "kind": column.kind,
+            "dim": column.dim,
+            "fingerprint": column.fingerprint,
+            "settings": column.settings,
+            "contents": int((positions(hashes, there) >= 0).sum()),
+        }
+
+
+def _bytes_under(folder: Path | None) -> int | None:
+    if folder is None:
+        return None
+    total = 0
+    for here, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += (Path(here) / name).lstat().st_size
+            except OSError:  # a writer removed it meanwhile
+                continue
+    return total
+
+
+def _joined(parts: list[tuple[NDArray[np.int64], Bags]], dim: int) -> Bags:
+    """Bags of several batches in one, each at its place."""
+    if not parts:
+        return Bags.from_list([], dim=dim)
+    places = np.concatenate([places for places, _ in parts])
+    compact = [bags.compact() for _, bags in parts]
+    sizes = np.concatenate([bags.sizes for bags in compact])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    bags = Bags(np.concatenate([bags.values for bags in compact]), offsets)
+    order = np.argsort(places, kind="stable")
+    return bags if np.array_equal(order, np.arange(len(order))) else bags[order]

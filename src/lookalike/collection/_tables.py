@@ -1,0 +1,239 @@
+"""The tables of a collection: their columns, and the few ways in which they are read and written.
+
+Lance is reached only from here. Each write is one commit: it is there as a whole or not at all, also after
+``kill -9``, and a reader keeps the version it opened.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+HASH = pa.binary(32)
+TIME = pa.timestamp("us", "UTC")
+
+SCHEMAS = {
+    "about": pa.schema([("key", pa.string()), ("value", pa.string())]),
+    "images": pa.schema(
+        [
+            ("uri", pa.string()),
+            ("hash", HASH),
+            ("size", pa.int64()),
+            ("mtime_ns", pa.int64()),
+            ("width", pa.int32()),
+            ("height", pa.int32()),
+            ("format", pa.string()),
+        ]
+    ),
+    "features": pa.schema(
+        [
+            ("table", pa.string()),
+            ("name", pa.string()),
+            ("kind", pa.string()),
+            ("dim", pa.int32()),
+            ("fingerprint", pa.string()),
+            ("settings", pa.string()),
+            ("dtype", pa.string()),
+            ("scale", pa.float64()),
+            ("added", TIME),
+        ]
+    ),
+    "labels": pa.schema(
+        [
+            ("uri", pa.string()),
+            ("hash", HASH),
+            ("label", pa.string()),
+            ("by", pa.string()),
+            ("at", TIME),
+            ("attached", pa.bool_()),
+        ]
+    ),
+    "set_aside": pa.schema(
+        [
+            ("uri", pa.string()),
+            ("reason", pa.string()),
+            ("size", pa.int64()),
+            ("mtime_ns", pa.int64()),
+            ("readers", pa.string()),
+            ("at", TIME),
+        ]
+    ),
+    "sources": pa.schema([("source", pa.string()), ("added", TIME)]),
+}
+
+# What Lance may keep in memory between calls; its own defaults are 7 GB.
+INDEX_CACHE = 16 * 2**20
+METADATA_CACHE = 64 * 2**20
+
+_session: Any = None
+_session_lock = threading.Lock()
+
+
+def now() -> datetime:
+    """The time that is written beside labels and what was set aside."""
+    return datetime.now(UTC)
+
+
+def quoted(values: Iterable[str]) -> str:
+    """Strings as a list for SQL's IN.
+
+    Examples
+    --------
+    >>> quoted(["a", "o'b"])
+    "('a', 'o''b')"
+    """
+    return "(" + ", ".join("'" + value.replace("'", "''") + "'" for value in values) + ")"
+
+
+def vector_schema(dim: int) -> pa.Schema:
+    """The table of a feature that gives one vector for each content."""
+    return pa.schema([("hash", HASH), ("vector", pa.list_(pa.float32(), dim))])
+
+
+def bag_schema() -> pa.Schema:
+    """The table of a feature that gives bags: the numbers of each bag as bytes, row after row."""
+    return pa.schema([("hash", HASH), ("bag", pa.large_binary())])
+
+
+def _shared_session() -> Any:
+    import lancedb
+
+    global _session  # noqa: PLW0603
+    with _session_lock:
+        if _session is None:
+            _session = lancedb.Session(
+                index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE
+            )
+        return _session
+
+
+class Tables:
+    """The Lance tables at an address, a local folder or an object store.
+
+    Parameters
+    ----------
+    address : str
+        A folder, or what Lance takes: ``s3://…``, ``gs://…``, ``az://…``, ``memory://``.
+    storage_options : dict, optional
+        What Lance should know about the store (region, endpoint, keys).
+    """
+
+    def __init__(self, address: str, storage_options: dict[str, str] | None = None) -> None:
+        import lancedb
+
+        self.address = address
+        self._database = lancedb.connect(
+            address,
+            read_consistency_interval=timedelta(0),  # each read sees what was committed before it
+            storage_options=storage_options,
+            session=_shared_session(),
+        )
+        self._open: dict[str, Any] = {}
+
+    def names(self) -> list[str]:
+        """All tables, in the order of their names."""
+        names: list[str] = []
+        token = None
+        while True:
+            page = self._database.list_tables(page_token=token, limit=1000)
+            names += page.tables
+            token = page.page_token
+            if not token or not page.tables:
+                return sorted(names)
+
+    def create(self, name: str, schema: pa.Schema) -> None:
+        """Make an empty table; nothing happens where there is one."""
+        self._open[name] = self._database.create_table(name, schema=schema, exist_ok=True)
+
+    def drop(self, name: str) -> None:
+        """Remove a table; nothing happens where there is none."""
+        self._open.pop(name, None)
+        self._database.drop_table(name, ignore_missing=True)
+
+    def table(self, name: str) -> Any:
+        """The handle of a table."""
+        if name not in self._open:
+            self._open[name] = self._database.open_table(name)
+        return self._open[name]
+
+    def version(self, name: str) -> int:
+        """A number that grows with each commit."""
+        return int(self.table(name).version)
+
+    def count(self, name: str, where: str | None = None) -> int:
+        """How many rows there are."""
+        return int(self.table(name).count_rows(where))
+
+    def _query(self, name: str, columns: list[str] | None, where: str | None, offset: int) -> Any:
+        query = self.table(name).search()
+        if columns is not None:
+            query = query.select(columns)
+        if where is not None:
+            query = query.where(where)
+        return query.offset(offset) if offset else query
+
+    def read(self, name: str, columns: list[str] | None = None, *, where: str | None = None) -> pa.Table:
+        """Some columns of a table, all rows or those of a condition, in the order of the table."""
+        return self._query(name, columns, where, 0).to_arrow()
+
+    def batches(
+        self,
+        name: str,
+        columns: list[str] | None = None,
+        *,
+        rows: int,
+        where: str | None = None,
+        offset: int = 0,
+    ) -> Iterator[pa.RecordBatch]:
+        """The same as a stream of batches of about ``rows`` rows."""
+        yield from self._query(name, columns, where, offset).to_batches(rows)
+
+    def append(self, name: str, rows: pa.Table) -> None:
+        """Add rows in one commit."""
+        if rows.num_rows:
+            self.table(name).add(rows)
+
+    def upsert(self, name: str, rows: pa.Table, on: list[str], *, delete: str | None = None) -> None:
+        """Put rows in the place of those with the same key and remove others, all in one commit.
+
+        Parameters
+        ----------
+        name : str
+            The table.
+        rows : table
+            At most one row for each key.
+        on : list of str
+            The columns of the key.
+        delete : str, optional
+            Rows under this condition go, unless their key is among ``rows``.
+        """
+        if not rows.num_rows:
+            if delete is not None:
+                self.delete(name, delete)
+            return
+        merge = self.table(name).merge_insert(on).when_matched_update_all().when_not_matched_insert_all()
+        if delete is not None:
+            merge = merge.when_not_matched_by_source_delete(delete)
+        merge.execute(rows)
+
+    def delete(self, name: str, where: str) -> None:
+        """Remove the rows under a condition in one commit."""
+        self.table(name).delete(where)
+
+    def overwrite(self, name: str, rows: pa.Table) -> None:
+        """Put other rows in the place of all, in one commit."""
+        self.table(name).add(rows, mode="overwrite")
+
+    def optimize(self, name: str, *, keep: timedelta, only_writer: bool) -> None:
+        """Join small files and remove versions that are older than ``keep``.
+
+        ``only_writer`` says that nobody else writes now, so that what a killed process left may go too.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # Lance's own caution about keep = 0
+            self.table(name).optimize(cleanup_older_than=keep, delete_unverified=only_writer)
