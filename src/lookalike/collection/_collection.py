@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.arrays import Bags
 from lookalike.collection import _duplicates, _index, _labels, _schema, _search
 from lookalike.collection._duplicates import Duplicates
-from lookalike.collection._index import IndexReport, Indexer, chunks
+from lookalike.collection._index import Indexer, IndexReport, chunks
 from lookalike.collection._keys import hash_array, positions
 from lookalike.collection._labels import Labels
 from lookalike.collection._lock import Lock
@@ -29,7 +28,7 @@ from lookalike.collection._shards import FeatureColumn, Shards, feature_columns
 from lookalike.collection._status import Status
 from lookalike.collection._tables import SCHEMAS, Tables, now, quoted
 from lookalike.errors import LookalikeError
-from lookalike.features import DEFAULT_FEATURE, Feature, get_feature
+from lookalike.features import Feature, get_feature
 from lookalike.images import path_of, uri_of
 from lookalike.parallel import Engine, LocalEngine
 from lookalike.progress import Progress, silent
@@ -185,7 +184,7 @@ class Collection:
     def _wanted(self, features: Iterable[str | Feature] | None) -> list[Feature]:
         if features is None:
             columns = feature_columns(self._tables)
-            return [get_feature(c.name, **c.settings) for c in columns] or [get_feature(DEFAULT_FEATURE)]
+            return [get_feature(c.name, **c.settings) for c in columns] or [get_feature()]
         made = [get_feature(one) if isinstance(one, str) else one for one in features]
         return list({feature.fingerprint: feature for feature in made}.values())
 
@@ -470,7 +469,7 @@ class Collection:
         start = os.path.abspath(folder)  # noqa: PTH100  links keep their name
         pairs = []
         for uri in self.images(["uri"])["uri"].to_pylist():
-            inside = os.path.relpath(path_of(uri), start).split(os.sep)
+            inside = Path(os.path.relpath(path_of(uri), start)).parts
             if inside[0] != os.pardir and len(inside) > 1:
                 pairs.append((uri, os.fsencode(inside[0]).decode("utf-8", "backslashreplace")))
         if not pairs:
@@ -480,7 +479,7 @@ class Collection:
         return self.set_labels(pairs, by=by)
 
     def import_labels(self, path: PathLike, *, by: str | None = None, add: bool = False) -> int:
-        """Read labels from a CSV file with the columns ``path`` and ``label``; says how many images got one."""
+        """Read labels from a CSV file with the columns ``path`` and ``label``; says how many there were."""
         pairs = _labels.read_csv(path)
         return self.set_labels(pairs, by=by or Path(path).name, add=add)
 

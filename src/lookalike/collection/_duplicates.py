@@ -126,7 +126,8 @@ class _Links:
 
 def unit_rows(values: NDArray[np.float32], norms: NDArray[np.float32]) -> NDArray[np.float32]:
     """The rows at length 1; zero rows stay zero, similar to nothing."""
-    return values / np.where(norms > 0, norms, 1)[:, None]
+    result: NDArray[np.float32] = values / np.where(norms > 0, norms, 1).astype(np.float32)[:, None]
+    return result
 
 
 def similar_pairs(

@@ -178,7 +178,7 @@ class Indexer:
     ) -> None:
         self.tables, self.labels, self.features = tables, labels, list(features)
         self.progress, self.engine = progress, engine
-        self.batch_size = batch_size or max((f.batch_size for f in self.features), default=16)
+        self.batch_size = batch_size or max([16, *(f.batch_size for f in self.features)])
         self.report = IndexReport()
 
     def run(self, sources: Sequence[str | os.PathLike[str]], *, retry: bool = False) -> IndexReport:

@@ -20,7 +20,7 @@ def hash_column(values: Iterable[bytes]) -> pa.Array:
 def hash_array(column: pa.ChunkedArray | pa.Array) -> NDArray[np.bytes_]:
     """A column of hashes as an array without copies of single rows.
 
-    Its type, ``S32``, compares as the 32 bytes do: numpy overlooks zeros at the end, but all have equal length.
+    Its type, ``S32``, compares as the 32 bytes do: numpy overlooks zeros at the end, but all have 32.
 
     Examples
     --------

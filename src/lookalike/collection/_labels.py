@@ -60,7 +60,7 @@ class Labels:
         self._tables, self._lock = tables, lock
 
     def read(self) -> pa.Table:
-        """``uri``, ``label``, ``by`` and ``at`` of the images that are there, in the order of uri and label."""
+        """``uri``, ``label``, ``by`` and ``at`` of what is there, in the order of uri and label."""
         rows = self._tables.read("labels", ["uri", "label", "by", "at"], where="attached = true")
         return rows.sort_by([("uri", "ascending"), ("label", "ascending")])
 
@@ -106,7 +106,7 @@ class Labels:
     def follow(
         self, moved: Mapping[str, tuple[str, bytes]], returned: Mapping[str, bytes], dropped: Sequence[str]
     ) -> None:
-        """Let labels go with their contents: to where files moved, back to what returned, away from the rest."""
+        """Let labels go with their contents: to where files moved, back to what returned, off the rest."""
         if not (moved or returned or dropped) or not self._tables.count("labels"):
             return
         with self._lock():
@@ -160,7 +160,7 @@ def follow(
 
 
 def _origins(rows: list[dict[str, Any]], returned: Mapping[str, bytes]) -> dict[tuple[str, bytes], str]:
-    """For detached labels, by uri and content, the image that takes them up: that of the same uri if it can."""
+    """For detached labels, by uri and content, the image that takes them up: of the same uri if it can."""
     if not returned:
         return {}
     waiting: dict[bytes, list[str]] = {}
@@ -200,7 +200,7 @@ def read_csv(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
             header = [name.strip().lower() for name in next(reader, [])]
             if "path" not in header or "label" not in header:
                 raise LookalikeError(
-                    f"{shown} has the columns {', '.join(header) or '(none)'}: labels need 'path' and 'label'."
+                    f"{shown} has the columns {', '.join(header) or '(none)'}: it needs 'path' and 'label'."
                 )
             where, what = header.index("path"), header.index("label")
             pairs = []

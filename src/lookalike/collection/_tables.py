@@ -150,11 +150,6 @@ class Tables:
         """Make an empty table; nothing happens where there is one."""
         self._open[name] = self._database.create_table(name, schema=schema, exist_ok=True)
 
-    def drop(self, name: str) -> None:
-        """Remove a table; nothing happens where there is none."""
-        self._open.pop(name, None)
-        self._database.drop_table(name, ignore_missing=True)
-
     def table(self, name: str) -> Any:
         """The handle of a table."""
         if name not in self._open:
