@@ -9,17 +9,22 @@ from lookalike.evaluate._measures import (
     risk_coverage,
 )
 from lookalike.evaluate._report import ReportContents, ReportedPrototype, write_report
+from lookalike.evaluate._sheets import SheetGroup, SheetPicture, draw_strip, write_sheet
 
 __all__ = [
     "Judgement",
     "ReportContents",
     "ReportedPrototype",
+    "SheetGroup",
+    "SheetPicture",
     "accuracy_at_coverage",
     "calibration_error",
     "cross_validate",
+    "draw_strip",
     "few_label_draws",
     "folds",
     "reliability",
     "risk_coverage",
     "write_report",
+    "write_sheet",
 ]

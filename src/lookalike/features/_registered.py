@@ -101,9 +101,9 @@ def register_onnx(
         raise LookalikeError(f"there is a feature called {name!r} already: choose another name.")
     try:
         probe = OnnxFeature(path, name=name, **settings)
+        dim = probe.dim
     except (TypeError, ValueError) as error:
         raise LookalikeError(f"the settings of {path} do not fit: {error}") from error
-    dim = probe.dim
     feature = OnnxFeature(
         **{**probe.settings, "path": str(path.resolve()), "size": probe.side, "sha256": probe.weights_hash}
     )

@@ -1,0 +1,84 @@
+"""The application: its commands, and what happens to errors."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from lookalike.cli._options import PLAIN
+from lookalike.errors import LookalikeError, LookalikeWarning
+
+# Name → where it is, and its summary, in the order of a first day with a folder of pictures. A command's
+# module is only imported when the command is run or asked for its own help.
+COMMANDS = {
+    "version": ("_about:version_app", "Print the version."),
+    "feature": ("_feature:app", "What pictures can be compared by; your own networks."),
+}
+
+
+class Commands(TyperGroup):
+    """A group of commands that are loaded when they are needed; a user's mistake is one line and status 1."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().main(*args, **kwargs)
+        except LookalikeError as error:
+            print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+            sys.exit(1)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names in the order in which they are shown."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load one command."""
+        if cmd_name not in COMMANDS:
+            from difflib import get_close_matches
+
+            close = get_close_matches(cmd_name, COMMANDS, n=1)
+            ctx.fail(f"No such command {cmd_name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        found = importlib.import_module(f"lookalike.cli.{module}")
+        command = typer.main.get_command(getattr(found, attribute))
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    cls=Commands,
+    epilog="Start with 'lookalike index FOLDER', then 'lookalike search PICTURE'.",
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    **{**PLAIN, "add_completion": True},
+)
+
+
+@app.callback()
+def lookalike() -> None:
+    """Teach a computer the classes of your own pictures from a handful of labels, and see why it answers."""
+
+
+def run() -> None:
+    """Run the command line on the arguments of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a name of a file is never the end of a run
+    warnings.showwarning = _show_warning
+    app(prog_name="lookalike")
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    """Lookalike's own warnings as one line; those of libraries are not for users."""
+    if issubclass(category, LookalikeWarning):
+        print(f"note: {' '.join(str(message).split())}", file=sys.stderr)

@@ -1,0 +1,49 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lookalike.cli._progress import Show
+
+# What every part of the application has. Plain help: rich's would cost a third of the start-up.
+PLAIN: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "add_completion": False,
+    "context_settings": {"help_option_names": ["--help", "-h"]},
+}
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
+
+InCollection = Annotated[
+    Path | None,
+    typer.Option(
+        "--collection",
+        "-c",
+        metavar="PATH",
+        help="The collection: a folder that was indexed, or its .lookalike. "
+        "Without it, the nearest one at or above the present folder.",
+    ),
+]
+
+ShowProgress = Annotated[
+    Show,
+    typer.Option(
+        "--progress",
+        help="How to show progress; 'auto' is a bar on a terminal and nothing elsewhere, "
+        "'json' writes lines to standard error.",
+    ),
+]
+
+FeatureName = Annotated[
+    str | None,
+    typer.Option(
+        "--feature",
+        "-f",
+        metavar="NAME",
+        help="The feature to compare by (see 'lookalike feature list'). Without it, the collection's own.",
+    ),
+]
