@@ -3,6 +3,7 @@
 from lookalike.learn._boosted_kernel import BoostedKernel
 from lookalike.learn._distance._discriminant import DistanceDiscriminant
 from lookalike.learn._distance._nearest import NearestMarginClassifier
+from lookalike.learn._evidence import Evidence
 from lookalike.learn._fusion._moments import BlockMoments
 from lookalike.learn._multiple_kernel_classifier import MultipleKernelClassifier
 from lookalike.learn._one_shot_kernel import BlockConcatenation, OneShotKernel
@@ -13,6 +14,7 @@ __all__ = [
     "BlockMoments",
     "BoostedKernel",
     "DistanceDiscriminant",
+    "Evidence",
     "MultipleKernelClassifier",
     "NearestMarginClassifier",
     "OneShotKernel",
