@@ -6,6 +6,7 @@ from lookalike.bags._bag_of_words import BagOfWords
 from lookalike.bags._descriptor_pca import DescriptorPCA
 from lookalike.bags._fisher_vector import FisherVector
 from lookalike.bags._image_gmm import ImageGMM
+from lookalike.bags._mixture_of_references import MixtureOfReferences
 from lookalike.bags._mixtures import Mixture, Mixtures, sample_mixture
 from lookalike.bags._universal_gmm import UniversalGMM
 from lookalike.bags._vlad import VLAD
@@ -18,6 +19,7 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "FisherVector",
     "ImageGMM",
     "Mixture",
+    "MixtureOfReferences",
     "Mixtures",
     "UniversalGMM",
     "VLAD",
