@@ -250,10 +250,11 @@ def one_to_one_kl(p: Mixtures, q: Mixtures) -> NDArray[np.float64]:
     rows = side.rows * p.weights[:, :, None]
     logs_p, logs_q = logarithm(p.weights), logarithm(q.weights)
     alone = (p.weights * (side.own - side.entropy + logs_p)).sum(1)
-    flat = inside.rows.reshape(len(q), -1)
+    width = 2 * q.n_components * q.dim
+    flat = inside.rows.reshape(len(q), width)
     out = np.empty((len(p), len(q)), np.float64)
     for block in row_blocks(len(p), 12 * max(1, len(q))):
-        out[block] = rows[block].reshape(-1, flat.shape[1]) @ flat.T
+        out[block] = rows[block].reshape(-1, width) @ flat.T
     out += p.weights.astype(np.float64) @ (inside.bias - logs_q).T
     out += alone[:, None]
     return out

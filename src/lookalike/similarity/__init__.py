@@ -10,14 +10,40 @@ from lookalike.similarity._bregman import (
     smooth_histograms,
     symmetrised_centroid,
 )
+from lookalike.similarity._contextual import contextual_histograms, contextual_similarity, smoothed_kl
+from lookalike.similarity._gaussians import gaussian_cross_entropy, gaussian_kl, gaussian_probability_product
+from lookalike.similarity._histogram_kernels import additive_kernel, exponential_kernel
+from lookalike.similarity._mixture_kernels import (
+    kl_kernel,
+    mean_bandwidth,
+    mixture_kl,
+    probability_product,
+    symmetric_kl,
+)
+from lookalike.similarity._set_kernels import set_kernel, transport_distance
 
 __all__ = [
     "BregmanDivergence",
+    "additive_kernel",
     "bregman_divergence",
     "bregman_pairwise",
+    "contextual_histograms",
+    "contextual_similarity",
+    "exponential_kernel",
+    "gaussian_cross_entropy",
+    "gaussian_kl",
+    "gaussian_probability_product",
+    "kl_kernel",
     "mahalanobis",
+    "mean_bandwidth",
     "mixed_divergence",
+    "mixture_kl",
     "natural_parameters",
+    "probability_product",
+    "set_kernel",
     "smooth_histograms",
+    "smoothed_kl",
+    "symmetric_kl",
     "symmetrised_centroid",
+    "transport_distance",
 ]
