@@ -1,0 +1,190 @@
+"""Speed of boosted kernels: what a fit costs beside its one matrix product, and beside other fusions.
+
+Every row is a ratio of two medians measured in the same run, in turns. Run the quick rows with
+
+    python benchmarks/boosted_kernels.py fit rounds
+
+and the long ones (minutes, several GB) with ``stream``, ``rivals`` and ``memory``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+
+from lookalike.learn import BlockMoments, BoostedKernel
+from lookalike.learn._fusion import _mkl
+from lookalike.learn._fusion._boost import Rules, boost
+from lookalike.learn._fusion._spaces import geometry, moment_bank, ridge_learners
+
+CLASSES = 17
+
+
+def samples(n: int, n_blocks: int, dim: int, seed: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
+    """Blocks whose principal axes carry less and less of the classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % CLASSES
+    scale = (np.arange(dim) + 1.0) ** -0.5
+    centres = np.random.default_rng(99).normal(size=(n_blocks, CLASSES, dim)) * scale * 0.5
+    blocks = []
+    for b in range(n_blocks):
+        noise = rng.standard_normal((n, dim), dtype=np.float32)
+        blocks.append((noise * scale + centres[b][y]).astype(np.float32))
+    return blocks, y
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turns(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """Median seconds of each, measured in turns."""
+    for work in works:
+        work()
+    taken = [[seconds(work) for work in works] for _ in range(rounds)]
+    return [median(column) for column in zip(*taken)]
+
+
+def row(name: str, value: float, limit: str, note: str) -> None:
+    print(f"| {name} | {value:.2f} | {limit} | {note} |", flush=True)
+
+
+def fit_against_its_product(n: int = 100_000) -> None:
+    """A whole fit of 500 functions against X'X alone."""
+    blocks, y = samples(n, 4, 256)
+    model = BoostedKernel(n_rounds=500, min_gain=1e-9)
+    joined = np.hstack(blocks)
+    double = joined.astype(np.float64)
+    fit, product, single = in_turns(
+        5, lambda: model.fit(blocks, y), lambda: double.T @ double, lambda: joined.T @ joined
+    )
+    note = f"n = {n}, 4 x 256, {CLASSES} classes, {model.n_rounds_} functions; {fit:.2f} s / {product:.2f} s"
+    row("fit / X'X in double precision", fit / product, "2", note)
+    row(
+        "fit / X'X in single precision",
+        fit / single,
+        "",
+        f"the product takes {single:.2f} s; moments are double",
+    )
+
+
+def gathered(n: int, batch: int = 20_000) -> BlockMoments:
+    moments = BlockMoments([256] * 4, range(CLASSES))
+    for start in range(0, n, batch):
+        blocks, y = samples(min(batch, n - start), 4, 256, seed=start)
+        moments.update(blocks, np.eye(CLASSES)[y])
+    return moments
+
+
+def prepared(moments: BlockMoments) -> Callable[[], object]:
+    """500 rounds on these moments, axes and base functions already made."""
+    geo = geometry(moments, "auto")
+    bank, levels = moment_bank(geo, ridge_learners(geo, 0.0)), [s.level for s in geo.spaces]
+    rules = Rules(500, 1e-12)
+    assert len(boost(bank, levels, rules).betas) == 500
+    return lambda: boost(bank, levels, rules)
+
+
+def compare_rounds(few: BlockMoments, many: BlockMoments) -> None:
+    """The rounds, and what comes before them, on moments of few and of many samples."""
+    large, small = in_turns(15, prepared(many), prepared(few))
+    before = in_turns(5, lambda: geometry(many, "auto"), lambda: geometry(few, "auto"))
+    note = f"500 rounds {large:.3f} s / {small:.3f} s; principal axes {before[0]:.2f} s / {before[1]:.2f} s"
+    row(f"rounds at n = {many.weight:.0f} / at n = {few.weight:.0f}", large / small, "1", note)
+
+
+def rounds_do_not_see_samples() -> None:
+    compare_rounds(gathered(10_000), gathered(100_000))
+
+
+def streamed() -> None:
+    """A million samples, never in memory together; then what the process took at most."""
+    few, start = gathered(10_000), time.perf_counter()
+    many = gathered(1_000_000)
+    reading = time.perf_counter() - start
+    compare_rounds(few, many)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    row(
+        "peak memory of the whole process, GB",
+        peak,
+        "2",
+        f"making and gathering the samples: {reading:.0f} s",
+    )
+
+
+def rivals(n: int = 5_000) -> None:
+    """28 kernels: 7 blocks at 4 capacities, linear. The rivals solve ONE class of the 17."""
+    blocks, y = samples(n, 7, 128)
+    levels = [16, 32, 64, 128]
+    model = BoostedKernel(levels=levels)
+    ours = median(seconds(lambda: model.fit(blocks, y)) for _ in range(5))
+    kernels = []
+    for k in levels:
+        for block in blocks:
+            centred = block - block.mean(axis=0)
+            axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :k]
+            part = centred @ axes
+            kernels.append((part @ part.T) / np.mean(np.sum(part**2, axis=1)))
+    sign = np.where(y == 0, 1.0, -1.0)
+    note = f"n = {n}, {len(kernels)} kernels, one class of 17 alone"
+    easy = seconds(lambda: _mkl.easy_mkl(kernels, sign))
+    row(
+        "EasyMKL / boosted kernel", easy / ours, ">= 20", f"{note}: {easy:.1f} s against {ours:.2f} s for all"
+    )
+    simple = seconds(lambda: _mkl.simple_mkl(kernels, sign, 10.0))
+    row(
+        "SimpleMKL / boosted kernel",
+        simple / ours,
+        ">= 20",
+        f"{note}: {simple:.1f} s against {ours:.2f} s for all",
+    )
+
+
+def memory() -> None:
+    """Peak memory of a fit beyond its data, each size in a process of its own."""
+    code = (
+        "import resource, sys; sys.path.insert(0, 'benchmarks'); import boosted_kernels as b;"
+        "from lookalike.learn import BoostedKernel; n = int(sys.argv[1]); X, y = b.samples(n, 4, 256);"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "BoostedKernel().fit(X, y);"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)"
+    )
+    grown = []
+    for n in (50_000, 100_000, 200_000):
+        out = subprocess.run([sys.executable, "-c", code, str(n)], capture_output=True, text=True, check=True)
+        grown.append(float(out.stdout))
+    note = "MB beyond the data at n = 50 000, 100 000, 200 000: " + ", ".join(f"{g:.0f}" for g in grown)
+    row("memory at 4 n / at n, beyond the data", (grown[2] + 1) / (grown[0] + 1), "4", note)
+
+
+ROWS = {
+    "fit": fit_against_its_product,
+    "rounds": rounds_do_not_see_samples,
+    "stream": streamed,
+    "rivals": rivals,
+    "memory": memory,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", nargs="*", default=["fit", "rounds"], choices=list(ROWS), metavar="ROW")
+    chosen = parser.parse_args().rows
+    print("| row | measured | wanted | what |\n| --- | --- | --- | --- |")
+    for name in chosen:
+        ROWS[name]()
+
+
+if __name__ == "__main__":
+    main()
