@@ -5,7 +5,10 @@ from lookalike.features._color_histogram import ColorHistogram
 from lookalike.features._dense_sift import DenseSift
 from lookalike.features._efficientnet_lite0 import EfficientNetLite0
 from lookalike.features._feature import Feature
+from lookalike.features._foreground import foreground
 from lookalike.features._gist import Gist
+from lookalike.features._hog import Hog
+from lookalike.features._local_binary_patterns import LocalBinaryPatterns
 from lookalike.features._onnx_feature import OnnxFeature
 from lookalike.features._registered import register_onnx, unregister_onnx
 from lookalike.features._registry import FeatureInfo, get_feature, list_features
@@ -19,9 +22,12 @@ __all__ = [
     "Feature",
     "FeatureInfo",
     "Gist",
+    "Hog",
+    "LocalBinaryPatterns",
     "OnnxFeature",
     "cache_folder",
     "config_folder",
+    "foreground",
     "get_feature",
     "list_features",
     "register_onnx",

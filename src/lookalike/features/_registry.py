@@ -26,6 +26,8 @@ _BUILT_IN = {
     "dense-sift": "lookalike.features._dense_sift:DenseSift",
     "efficientnet-lite0": "lookalike.features._efficientnet_lite0:EfficientNetLite0",
     "gist": "lookalike.features._gist:Gist",
+    "hog": "lookalike.features._hog:Hog",
+    "local-binary-patterns": "lookalike.features._local_binary_patterns:LocalBinaryPatterns",
 }
 
 
