@@ -56,7 +56,7 @@ def laplacian(a):
     return np.diag(a.sum(axis=1)) - a
 
 
-# --- T1: majorizers dominate and touch ---------------------------------------------------------------
+# --- T1: majorizers dominate and touch ---
 
 
 @pytest.mark.parametrize("at", [0.3, 1.0, 1.7, 5.0])
@@ -107,7 +107,7 @@ def test_the_piecewise_criterion_never_increases():
     assert true[1] < true[0]
 
 
-# --- the compiled pass against its twin ---------------------------------------------------------------
+# --- the compiled pass against its twin ---
 
 
 @pytest.mark.parametrize("blocks", [10**9, 900])
@@ -163,7 +163,7 @@ def test_logarithms_of_products_survive_extreme_distances():
         assert out == pytest.approx(99 * np.log(0.5 * scale**2) - 200 * np.log(scale), rel=1e-9)
 
 
-# --- T2, T7: gradients and Laplacians ------------------------------------------------------------------
+# --- T2, T7: gradients and Laplacians ---
 
 
 def test_surrogate_and_criterion_have_one_gradient():
@@ -186,7 +186,7 @@ def test_the_laplacian_is_the_sum_of_pair_matrices():
     np.testing.assert_allclose(total, laplacian(a))
 
 
-# --- T3-T6: the iteration ---------------------------------------------------------------------------------
+# --- T3-T6: the iteration ---
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -323,7 +323,7 @@ def test_more_starts_never_give_a_higher_criterion():
     assert ten.solution.criteria[-1] <= one.solution.criteria[-1]
 
 
-# --- T10: several classes ---------------------------------------------------------------------------------
+# --- T10: several classes ---
 
 
 def test_two_classes_with_one_left_out_are_the_binary_problem():
@@ -345,7 +345,7 @@ def test_both_weightings_coincide_for_balanced_classes_only():
     assert not np.allclose(a, _core.coefficients(skew, targets, class_weight="thesis"))
 
 
-# --- T22: the golden value on Sonar ------------------------------------------------------------------------
+# --- T22: the golden value on Sonar ---
 
 
 def sonar(data):

@@ -140,7 +140,7 @@ def test_xor_is_separated_where_lda_fails():
     assert np.mean(theirs) > 4 * np.mean(ours)
 
 
-# --- the nearest neighbour's margin -------------------------------------------------------------------------
+# --- the nearest neighbour's margin ---
 
 
 def test_margin_is_the_sign_of_the_nearest_neighbour():

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lookalike.arrays import row_blocks
-from lookalike.learn._distance._core import Problem, Solution, compress, solve_length
+from lookalike.learn._distance._core import Problem, Solution, compress, solve_free, solve_length
 
 Array = NDArray[Any]
 
@@ -78,10 +78,25 @@ class BrokenLine:
         return quadratic, linear / d
 
 
-def assess_piecewise(
-    problem: Problem, line: BrokenLine, transformation: Array
-) -> tuple[float, Array, Array, Array]:
-    """The piece-wise linear criterion and the matrices X'RX, Z'G_Q Z and Z'G_L Z at a transformation."""
+class UnitCurve:
+    """The expansion of ``-log d`` about the constant 1, ``d^2 / 2 - 2 d + 3 / 2``: printed (3.12)-(3.14).
+
+    With it the criterion is a stress that draws every distance between classes towards 2.
+    """
+
+    def __call__(self, x: Array) -> Array:
+        return np.asarray(0.5 * x * x - 2.0 * x + 1.5)
+
+    def weights(self, d: Array) -> tuple[Array, Array]:
+        """The pair weights of its quadratic and of its linear part."""
+        return np.full_like(d, 0.5), 2.0 / d
+
+
+Curve = BrokenLine | UnitCurve
+
+
+def assess_curve(problem: Problem, curve: Curve, transformation: Array) -> tuple[float, Array, Array, Array]:
+    """The criterion with a curve for ``-log d``, and the matrices X'RX, Z'G_Q Z and Z'G_L Z."""
     z, bounds = problem.points, problem.bounds
     n, r = z.shape
     owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
@@ -95,11 +110,39 @@ def assess_piecewise(
         alpha[np.arange(len(d)), np.arange(rows.start, rows.stop)] = 0.0
         beta = np.where(same, 0.0, problem.terms[1][owner[rows]][:, None] + problem.terms[1][owner])
         value = np.where(d <= huber, 0.5 * d * d, huber * d - 0.5 * huber**2)
-        total += (alpha * np.log(value)).sum() + (beta * line(d)).sum()
-        quadratic, linear = line.weights(d)
+        total += (alpha * np.log(value)).sum() + (beta * curve(d)).sum()
+        quadratic, linear = curve.weights(d)
         for k, w in enumerate((alpha * np.minimum(1.0, huber / d) / value, beta * quadratic, beta * linear)):
             matrices[k] += z[rows].T @ (w.sum(axis=1)[:, None] * z[rows] - w @ z)
     return 0.5 * total, matrices[0], matrices[1], matrices[2]
+
+
+def minimise_curve(
+    problem: Problem,
+    curve: Curve,
+    start: Array,
+    *,
+    length: float | None,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+) -> Solution:
+    """Iterative majorization of the criterion with a curve for ``-log d``; that is what never increases."""
+    t = compress(start)
+    value, within, quadratic, linear = assess_curve(problem, curve, t)
+    solution = Solution(t, [value], 1)
+    for _ in range(max_iter):
+        matrix, right = within + 2.0 * quadratic, linear @ t
+        t = solve_free(matrix, right) if length is None else solve_length(matrix, right, length)[0]
+        value, within, quadratic, linear = assess_curve(problem, curve, t)
+        solution.evaluations += 1
+        decrease = solution.criteria[-1] - value
+        if decrease >= 0.0:
+            solution.transformation = t
+            solution.criteria.append(value)
+        if decrease < tol:
+            solution.converged = True
+            break
+    return solution
 
 
 def minimise_piecewise(
@@ -111,26 +154,9 @@ def minimise_piecewise(
     max_iter: int = 100,
     tol: float = 1e-6,
 ) -> Solution:
-    """Iterative majorization of the criterion with the logarithm of between distances as a broken line.
-
-    It is this criterion, not (2.5), that never increases.
-    """
+    """The whole method of section 2.2.2: a broken line over the distances that occur at the start."""
     projected = problem.points @ start
     sample = projected[:: max(1, len(projected) // 500)]
     d = np.sqrt(cdist(sample, sample, "sqeuclidean") + problem.floor**2)
     line = BrokenLine.of_logarithm(0.5 * problem.floor + 0.05 * d.max(), 2.0 * d.max(), n_knots)
-    t = compress(start)
-    value, within, quadratic, linear = assess_piecewise(problem, line, t)
-    solution = Solution(t, [value], 1)
-    for _ in range(max_iter):
-        t, _ = solve_length(within + 2.0 * quadratic, linear @ t, length)
-        value, within, quadratic, linear = assess_piecewise(problem, line, t)
-        solution.evaluations += 1
-        decrease = solution.criteria[-1] - value
-        if decrease >= 0.0:
-            solution.transformation = t
-            solution.criteria.append(value)
-        if decrease < tol:
-            solution.converged = True
-            break
-    return solution
+    return minimise_curve(problem, line, start, length=length, max_iter=max_iter, tol=tol)
