@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -152,7 +154,10 @@ class AnalyticCenterClassifier(ClassifierMixin, BaseEstimator):
         unit = np.sqrt((doubled * doubled).sum(axis=1).mean()) or 1.0
         for cost in (1e3, 1e6, 1e9):
             machine = SVC(kernel="linear", C=cost, tol=1e-6, max_iter=200_000)
-            w = machine.fit(doubled / unit, labels).coef_[0]
+            with warnings.catch_warnings():
+                # Where no hyperplane separates, the machine cannot end; the check below finds out.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                w = machine.fit(doubled / unit, labels).coef_[0]
             if (slacks @ w > 0).all():
                 return np.asarray(w)
         raise LookalikeError(
