@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import logsumexp, softmax
 
 Floats = NDArray[np.float64]
 
@@ -13,12 +13,19 @@ Floats = NDArray[np.float64]
 _LOG_RANGE = (-12.0, 12.0)
 
 
+def log_losses(scores: Floats, truth: NDArray[np.intp], sharpness: float) -> Floats:
+    """The negative log-probability of each right class under ``softmax(sharpness * scores)``."""
+    scaled = sharpness * scores
+    chosen = scaled[np.arange(len(truth)), truth]
+    losses: Floats = logsumexp(scaled, axis=1) - chosen
+    return losses
+
+
 def log_loss(
     scores: Floats, truth: NDArray[np.intp], sharpness: float, weights: Floats | None = None
 ) -> float:
-    """The mean negative log-probability of the right classes under ``softmax(sharpness * scores)``."""
-    chosen = log_softmax(sharpness * scores, axis=1)[np.arange(len(truth)), truth]
-    return float(-np.average(chosen, weights=weights))
+    """The mean of `log_losses`."""
+    return float(np.average(log_losses(scores, truth, sharpness), weights=weights))
 
 
 def fit_sharpness(

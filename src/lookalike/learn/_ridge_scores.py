@@ -51,21 +51,21 @@ def ridge_scores(
     strength = power.sum() / total
     # Everything below happens in the span of the data: P = (X - mean) V.
     moments = directions.T @ _cross(X, mean, w, targets - level)
-    fits = []
-    for shrinkage in shrinkages:
-        gain = 1.0 / (power + max(shrinkage * strength, np.finfo(np.float64).tiny))
-        inner = gain[:, None] * moments
-        held_out = np.empty_like(targets)
-        for rows in row_blocks(n, 8 * (d + 2 * len(power))):
-            projected = (X[rows].astype(np.float64) - mean) @ directions
-            fitted = projected @ inner
-            leverage = w[rows] * (projected**2 @ gain + 1.0 / total)
-            # A row that the fit follows completely says nothing about itself: keep the division finite.
-            free = np.maximum(1.0 - leverage, 1e-9)[:, None]
-            centred = targets[rows] - level
-            held_out[rows] = centred - (centred - fitted) / free
-        fits.append(RidgeScores(float(shrinkage), mean, directions @ inner, held_out))
-    return fits
+    ridges = np.maximum(np.asarray(shrinkages, dtype=np.float64) * strength, np.finfo(np.float64).tiny)
+    gains = 1.0 / (power[:, None] + ridges)  # (axes, shrinkages)
+    inner = moments[:, None, :] * gains[:, :, None]  # (axes, shrinkages, targets)
+    held_out = np.empty((len(ridges), *targets.shape))
+    for rows in row_blocks(n, 8 * (d + len(power) + 2 * inner.shape[1] * inner.shape[2])):
+        projected = (X[rows].astype(np.float64) - mean) @ directions
+        fitted = np.tensordot(projected, inner, axes=1)
+        leverage = w[rows, None] * (projected**2 @ gains + 1.0 / total)
+        # A row that the fit follows completely says nothing about itself: keep the division finite.
+        free = np.maximum(1.0 - leverage, 1e-9)[:, :, None]
+        centred = (targets[rows] - level)[:, None, :]
+        held_out[:, rows] = (centred - (centred - fitted) / free).swapaxes(0, 1)
+    return [
+        RidgeScores(float(s), mean, directions @ inner[:, i], held_out[i]) for i, s in enumerate(shrinkages)
+    ]
 
 
 def _weighted_sum(X: NDArray[np.floating], w: Floats) -> Floats:
