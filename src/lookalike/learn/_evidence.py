@@ -34,7 +34,7 @@ class Evidence:
     --------
     >>> import numpy as np
     >>> e = Evidence("cat", 1.5, np.array([4, 2]), np.array([2.0, -0.5]), declined=False)
-    >>> e.score == e.shares.sum()
+    >>> bool(e.score == e.shares.sum())
     True
     >>> e.top(1).prototypes.tolist()
     [4]
