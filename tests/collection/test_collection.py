@@ -60,6 +60,32 @@ def test_brings_an_older_one_up_to_date(folder, collection, monkeypatch):
     assert steps == [1, 2]
 
 
+def test_a_folder_that_moves_takes_its_collection_along(folder, collection, tmp_path):
+    (folder / "bad.png").write_bytes(b"bad")
+    outside = tmp_path / "outside's"
+    outside.mkdir()
+    (outside / "x.png").write_bytes(png(90))
+    collection.index([folder / "bad.png", folder / "dogs", outside], features=[Mean()])
+    collection.label_from_folders()
+    folder.rename(tmp_path / "moved's")
+    moved = Collection.open(tmp_path / "moved's")
+    assert moved.sources == [
+        str(tmp_path / p) for p in ("moved's", "moved's/bad.png", "moved's/dogs", "outside's")
+    ]
+    report = moved.index(features=[Mean()])
+    assert (report.unchanged, report.found, report.set_aside, report.removed) == (7, 8, 1, 0)
+    assert moved.status().labels == {"cats": 3, "dogs": 3}
+    assert all(Path(uri).exists() for uri in moved.images(["uri"])["uri"].to_pylist())
+    assert all(Path(uri).exists() for uri in moved.set_aside()["uri"].to_pylist())
+
+
+def test_another_name_of_its_folder_changes_nothing(folder, collection, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    linked = Collection.open(tmp_path / "link")
+    assert linked.where == str(folder)
+    assert linked.index(features=[Mean()]).unchanged == 6
+
+
 def test_the_same_code_serves_an_object_store(tmp_path, folder):
     address = f"file-object-store://{tmp_path}/store/mine"
     made = Collection.create(address)

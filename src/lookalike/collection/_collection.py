@@ -80,7 +80,7 @@ class Collection:
             tables = Tables(place.address, storage_options)
             if place.folder is None and _schema.is_there(tables):
                 raise LookalikeError(f"there is a collection at {place} already: open it.")
-            _schema.create(tables)
+            _schema.create(tables, place.root)
         return cls(place, tables)
 
     @classmethod
@@ -97,7 +97,17 @@ class Collection:
         if version < _schema.VERSION:
             with cls._lock_of(place):
                 _schema.migrate(tables, _schema.version_of(tables, str(place)))
-        return cls(place, tables)
+        return cls(cls._at_home(place, tables), tables)
+
+    @classmethod
+    def _at_home(cls, place: Place, tables: Tables) -> Place:
+        """The place by the name it knows itself; where the folder was moved, its images moved with it."""
+        if place.root is None:
+            return place
+        if _schema.former_root(tables, place.root) is not None:
+            with cls._lock_of(place):
+                _schema.relocate(tables, place.root)
+        return Place.of(_schema.recorded_root(tables, place.root))
 
     @classmethod
     def open_or_create(cls, path: PathLike, *, storage_options: dict[str, str] | None = None) -> Collection:
@@ -198,9 +208,16 @@ class Collection:
         names = [uri_of(path_of(os.fspath(source))) for source in sources]
         fresh = list(dict.fromkeys(name for name in names if name not in known))
         if fresh:
-            rows = {"source": fresh, "added": [now()] * len(fresh)}
+            rows = {"source": [self._from_home(name) for name in fresh], "added": [now()] * len(fresh)}
             self._tables.append("sources", pa.table(rows, schema=SCHEMAS["sources"]))
         return [path_of(name) for name in names]
+
+    def _from_home(self, uri: str) -> str:
+        """A source inside the folder of the collection is written from there: it moves along."""
+        home = None if self.root is None else uri_of(self.root)
+        if home is None or "://" in uri or not f"{uri}/".startswith(home.rstrip("/") + "/"):
+            return uri
+        return Path(uri).relative_to(home).as_posix()
 
     def tidy(self) -> None:
         """Join small files and remove old versions; index runs do this by themselves."""
@@ -213,7 +230,8 @@ class Collection:
     @property
     def sources(self) -> list[str]:
         """What index runs look through when they name nothing else."""
-        return self._tables.read("sources", ["source"])["source"].to_pylist()
+        stored = self._tables.read("sources", ["source"])["source"].to_pylist()
+        return [s if "://" in s or self.root is None else uri_of(self.root / s) for s in stored]
 
     @property
     def features(self) -> list[FeatureColumn]:

@@ -220,6 +220,14 @@ class Tables:
         """Remove the rows under a condition in one commit."""
         self.table(name).delete(where)
 
+    def replace_start(self, name: str, old: str, new: str) -> None:
+        """Let the uris that begin with ``old`` begin with ``new``, in one commit."""
+        quote = quoted([old])[1:-1], quoted([new])[1:-1]
+        where = f"starts_with(uri, {quote[0]})"
+        if self.count(name, where):
+            changed = f"concat({quote[1]}, substr(uri, {len(old) + 1}))"
+            self.table(name).update(where=where, values_sql={"uri": changed})
+
     def overwrite(self, name: str, rows: pa.Table) -> None:
         """Put other rows in the place of all, in one commit."""
         self.table(name).add(rows, mode="overwrite")
