@@ -8,12 +8,6 @@ from lookalike.cli._app import app
 run = CliRunner()
 
 
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("LOOKALIKE_CONFIG", str(tmp_path / "config"))
-    monkeypatch.setenv("LOOKALIKE_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def model(tmp_path):
     """The mean of each channel, as a network."""

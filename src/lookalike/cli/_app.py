@@ -16,8 +16,16 @@ from lookalike.errors import LookalikeError, LookalikeWarning
 # Name → where it is, and its summary, in the order of a first day with a folder of pictures. A command's
 # module is only imported when the command is run or asked for its own help.
 COMMANDS = {
-    "version": ("_about:version_app", "Print the version."),
+    "index": ("_index:index_app", "Make or update the collection of a folder of pictures."),
+    "status": ("_index:status_app", "Say what a collection holds, and what was set aside."),
+    "search": ("_search:search_app", "Find the look-alikes of one or several pictures."),
+    "duplicates": (
+        "_search:duplicates_app",
+        "Find pictures that are there twice: the same content, or nearly the same look.",
+    ),
+    "label": ("_label:app", "Say what pictures show; see, export and take back labels."),
     "feature": ("_feature:app", "What pictures can be compared by; your own networks."),
+    "version": ("_about:version_app", "Print the version."),
 }
 
 

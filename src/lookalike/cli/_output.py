@@ -69,7 +69,7 @@ def shown(path: str | os.PathLike[str]) -> str:
         relative = os.path.relpath(text) if Path(text).is_absolute() else text
     except ValueError:  # another disk
         relative = text
-    text = text if relative.startswith("..") else relative
+    text = text if relative.startswith("..") or relative == "." else relative
     return printable(text).replace("\n", "\\n")
 
 

@@ -1,0 +1,184 @@
+"""``lookalike search`` and ``lookalike duplicates``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection, ShowProgress
+from lookalike.cli._progress import Show, reporting
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection, Duplicates, Hit
+
+search_app = typer.Typer(**PLAIN)
+duplicates_app = typer.Typer(**PLAIN)
+
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a contact sheet with the pictures.")
+]
+Open = Annotated[bool, typer.Option("--open", help="Write a contact sheet and open it in the browser.")]
+
+
+@search_app.command()
+def search(
+    images: Annotated[
+        list[str],
+        typer.Argument(metavar="IMAGE...", help="One or several examples, in the collection or not."),
+    ],
+    not_: Annotated[
+        list[str] | None,
+        typer.Option("--not", metavar="IMAGE", help="An example of what is not wanted; may be repeated."),
+    ] = None,
+    k: Annotated[int, typer.Option("--count", "-n", min=1, metavar="N", help="How many look-alikes.")] = 20,
+    feature: FeatureName = None,
+    collection: InCollection = None,
+    html: Html = None,
+    open_it: Open = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the look-alikes of one or several pictures."""
+    from lookalike.cli._open import example_vectors, open_collection, vector_feature
+    from lookalike.cli._output import emit_json, note, open_page, say, shown
+    from lookalike.images import path_of
+
+    opened = open_collection(collection)
+    compared = vector_feature(opened, feature)
+    wanted, own = example_vectors(opened, images, compared)
+    unwanted, against = example_vectors(opened, not_, compared) if not_ else (None, [])
+    leave_out = {*own, *against}
+    hits = opened.search(wanted, not_=unwanted, k=k + len(leave_out), feature=compared, include_examples=True)
+    hits = [hit for hit in hits if hit.uri not in leave_out][:k]
+    page = _sheet_file(opened, html, open_it, "search.html")
+    if page:
+        _hit_sheet(page, images, not_ or [], hits)
+    if as_json:
+        rows = [
+            {"uri": h.uri, "path": path_of(h.uri), "similarity": h.similarity, "score": h.score} for h in hits
+        ]
+        emit_json({"feature": compared.name, "hits": rows, **({"html": str(page)} if page else {})})
+    else:
+        for hit in hits:
+            say(f"{hit.similarity:6.3f}  {shown(hit.uri)}")
+        if page:
+            note(f"contact sheet: {shown(page)}")
+    if open_it and page:
+        open_page(page)
+
+
+def _sheet_file(collection: Collection, html: Path | None, open_it: bool, name: str) -> Path | None:
+    """Where a contact sheet goes: what was named, or a place of the collection's own for one to look at."""
+    if html is not None or not open_it:
+        return html
+    if collection.root is not None:
+        return collection.root / ".lookalike" / "sheets" / name
+    from lookalike.features import cache_folder
+
+    return cache_folder() / "sheets" / name
+
+
+def _hit_sheet(page: Path, images: list[str], not_: list[str], hits: list[Hit]) -> None:
+    from lookalike.cli._output import shown
+    from lookalike.evaluate import SheetGroup, SheetPicture, write_sheet
+    from lookalike.images import path_of
+
+    groups = [SheetGroup("Looked for", [SheetPicture(path_of(i), [shown(i)]) for i in images])]
+    if not_:
+        groups.append(SheetGroup("But not like", [SheetPicture(path_of(i), [shown(i)]) for i in not_]))
+    found = [SheetPicture(path_of(h.uri), [f"similarity {h.similarity:.3f}", shown(h.uri)]) for h in hits]
+    groups.append(SheetGroup("Found", found))
+    write_sheet(page, "Look-alikes", groups, lead="The most similar first. Click a picture to open its file.")
+
+
+@duplicates_app.command()
+def duplicates(
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            "-t",
+            min=-1.0,
+            max=1.0,
+            metavar="COSINE",
+            help="How similar near-duplicates must be: the cosine of their vectors, 1 for the same. "
+            "Without it, a value that suits the feature; the result names it.",
+        ),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Only files with the same content, byte for byte.")
+    ] = False,
+    feature: FeatureName = None,
+    collection: InCollection = None,
+    html: Html = None,
+    open_it: Open = False,
+    progress: ShowProgress = Show.auto,
+    as_json: AsJson = False,
+) -> None:
+    """Find pictures that are there twice: the same content, or nearly the same look."""
+    from lookalike.cli._open import open_collection
+    from lookalike.cli._output import emit_json, note, open_page, shown
+
+    opened = open_collection(collection)
+    with reporting(progress, unit="blocks") as report_step:
+        found = opened.duplicates(threshold, near=not exact, feature=feature, progress=report_step)
+    page = _sheet_file(opened, html, open_it, "duplicates.html")
+    if page:
+        _duplicate_sheet(page, found)
+    if as_json:
+        emit_json(_duplicates_as_data(found, page))
+    else:
+        _tell_duplicates(found)
+        if page:
+            note(f"contact sheet: {shown(page)}")
+    if open_it and page:
+        open_page(page)
+
+
+def _duplicates_as_data(found: Duplicates, page: Path | None) -> dict[str, Any]:
+    from lookalike.images import path_of
+
+    groups = [
+        {
+            "same_content": group.same_content,
+            "similarity": group.similarity,
+            "paths": [path_of(uri) for uri in group.uris],
+            "contents": group.contents,
+        }
+        for group in found
+    ]
+    data = {"feature": found.feature, "threshold": found.threshold, "groups": groups}
+    return {**data, "html": str(page)} if page else data
+
+
+def _tell_duplicates(found: Duplicates) -> None:
+    from lookalike.cli._output import count, say, shown
+
+    for group in found:
+        say("the same content:" if group.same_content else f"alike ({group.similarity:.3f} at least):")
+        for content in group.contents:
+            for i, uri in enumerate(content):
+                same = "  (same content)" if i and not group.same_content else ""
+                say(f"  {shown(uri)}{same}")
+    images = sum(len(group.uris) for group in found)
+    rule = (
+        "by content alone"
+        if found.threshold is None
+        else f"at {found.threshold:.3f} or more by {found.feature}"
+    )
+    say(f"{count(len(found), 'group')} of {count(images, 'image')}, {rule}.")
+
+
+def _duplicate_sheet(page: Path, found: Duplicates) -> None:
+    from lookalike.cli._output import shown
+    from lookalike.evaluate import SheetGroup, SheetPicture, write_sheet
+    from lookalike.images import path_of
+
+    groups = []
+    for i, group in enumerate(found, start=1):
+        kind = "the same content" if group.same_content else f"similarity {group.similarity:.3f} at least"
+        pictures = [SheetPicture(path_of(uri), [shown(uri)]) for uri in group.uris]
+        groups.append(SheetGroup(f"{i}: {kind}", pictures))
+    lead = "Pictures that are there more than once. Click a picture to open its file."
+    write_sheet(page, "Duplicates", groups, lead=lead)
