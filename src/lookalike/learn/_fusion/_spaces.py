@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from lookalike.learn._fusion._boost import Bank
@@ -64,11 +65,20 @@ class Geometry:
 
 
 def _axes(scatter: Array, most: int | None, tolerance: float = 1e-12) -> tuple[Array, Array]:
-    values, vectors = np.linalg.eigh(scatter)
+    d = len(scatter)
+    if most is not None and most < d // 2:  # the few largest alone are found faster
+        values, vectors = scipy.linalg.eigh(scatter, subset_by_index=[d - most, d - 1])
+    else:
+        values, vectors = np.linalg.eigh(scatter)
     values, vectors = values[::-1], vectors[:, ::-1]
     keep = int(np.count_nonzero(values > tolerance * max(values[0], 0.0))) if values[0] > 0 else 0
     keep = keep if most is None else min(keep, most)
     return values[:keep].copy(), vectors[:, :keep].copy()
+
+
+def half_of(weight: float) -> int:
+    """The largest dimension that "auto" takes from so many samples."""
+    return max(1, int((weight - 1) // 2))
 
 
 def space_order(ranks: Sequence[int], levels: Any, weight: float) -> list[Space]:
@@ -87,7 +97,7 @@ def space_order(ranks: Sequence[int], levels: Any, weight: float) -> list[Space]
         if levels is None:
             found.append(Space(b, rank, 0))
             continue
-        top = rank if not isinstance(levels, str) else max(1, min(rank, int((weight - 1) // 2)))
+        top = rank if not isinstance(levels, str) else min(rank, half_of(weight))
         dims: set[int] = set()
         for level, dim in enumerate(LEVELS if isinstance(levels, str) else sorted(set(levels))):
             cut = min(dim, top)
@@ -103,6 +113,8 @@ def geometry(moments: BlockMoments, levels: Any) -> Geometry:
     root = label_root(moments.products[d:, d:])
     listed = LEVELS if isinstance(levels, str) else levels
     most = None if listed is None else int(max(listed))
+    if isinstance(levels, str):
+        most = min(max(LEVELS), half_of(moments.weight))
     pairs = [_axes(moments.products[cut, cut], most) for cut in moments.slices()]
     spaces = space_order([len(v) for v, _ in pairs], levels, moments.weight)
     if not spaces:
