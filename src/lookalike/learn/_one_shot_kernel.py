@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
@@ -28,7 +29,7 @@ class OneShotKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
     Parameters
     ----------
     ridge : float, default=0.1
-        Relative to the mean variance of the joined features; every block first gets unit mean square.
+        Relative to the mean variance of the features that vary; every block first gets unit mean square.
     blocks : list of (name, columns), default=None
         Cut one matrix into blocks. Not needed where ``fit`` is given a list or a dict of matrices.
     rescale : bool, default=True
@@ -88,12 +89,10 @@ class OneShotKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         scatter = moments.products[:d, :d] * scale * scale[:, None]
         root = label_root(moments.products[d:, d:])
         hits = scale[:, None] * (moments.products[:d, d:] @ root)
-        values, axes = np.linalg.eigh(scatter)
-        if values[-1] <= 0:
+        alive = scatter.diagonal() > 0
+        if not alive.any():
             raise ValueError("No feature varies over the samples: there is nothing to learn from.")
-        keep = values > 1e-12 * values[-1]
-        values, axes = values[keep], axes[:, keep]
-        matrix = axes @ ((axes.T @ hits) / (values + self.ridge * values.mean())[:, None])
+        matrix = _solve(scatter, hits, self.ridge * float(scatter.diagonal()[alive].mean()))
         gram = matrix.T @ scatter @ matrix
         self.alignment_ = float(
             np.sum((hits.T @ matrix) ** 2) / np.sqrt(root.shape[1]) / np.linalg.norm(gram)
@@ -117,6 +116,19 @@ class OneShotKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _solve(scatter: Array, hits: Array, ridge: float) -> Array:
+    """``(scatter + ridge)⁻¹ hits``; without a ridge in the span of the features alone."""
+    if ridge > 0:
+        raised = scatter.copy()
+        raised[np.diag_indices_from(raised)] += ridge
+        out: Array = scipy.linalg.solve(raised, hits, assume_a="pos", overwrite_a=True)
+        return out
+    values, axes = np.linalg.eigh(scatter)
+    keep = values > 1e-12 * values[-1]
+    values, axes = values[keep], axes[:, keep]
+    return axes @ ((axes.T @ hits) / values[:, None])
 
 
 class BlockConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEstimator):

@@ -79,3 +79,19 @@ def boost(
         K = K + beta * k
         taken.append((s, i)), betas.append(beta), path.append(A)
     return taken, np.array(betas), np.array(path), K
+
+
+def unit_regression(X, f):
+    """``min ‖Xw − f‖`` with ``‖w‖ = 1``, by the secular equation: the multiplier and the coefficients."""
+    from scipy.optimize import brentq
+
+    e, V = np.linalg.eigh(X.T @ X)
+    z = V.T @ (X.T @ f)
+
+    def excess(nu):
+        return np.sum((z / (e + nu)) ** 2) - 1
+
+    low = -e[0] + 1e-13 * max(e[-1], 1)
+    high = -e[0] + np.linalg.norm(z) + 1
+    nu = brentq(excess, low, high, xtol=1e-15)
+    return nu, V @ (z / (e + nu))

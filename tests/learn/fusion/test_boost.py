@@ -155,3 +155,22 @@ def test_alignment_rises_by_more_than_the_threshold(seed):
     bound = BoostedKernel(solver="convex", levels=[8]).fit(blocks, y)
     assert model.alignments_[-1] <= bound.alignments_[-1] + 1e-9
     assert bound.certificate().max() < 1e-7
+
+
+def test_plain_least_squares_and_not_unit_coefficients():
+    """The document asks for coefficients of length 1; taken to the letter that favours small variances."""
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    f = np.array([0.5, -0.5, 0.5, -0.5])
+    np.testing.assert_allclose(np.linalg.lstsq(X, f, rcond=None)[0], [0.5, 0.25], atol=1e-12)
+    for scale, root, want in (
+        (1.0, -0.957064886, [0.95883242, 0.28397252]),
+        (0.2, -1.799582519, [0.997916945, 0.064511785]),
+    ):
+        nu, w = oracle.unit_regression(X, scale * f)
+        assert nu == pytest.approx(root, abs=1e-8)
+        np.testing.assert_allclose(w, want, atol=1e-8)
+    blocks, y = problem(0)
+    X, Q = blocks[1] - blocks[1].mean(0), oracle.basis(oracle.indicators(y))
+    bound = np.stack([X @ oracle.unit_regression(X, q)[1] for q in Q.T], axis=1)
+    ours = BoostedKernel(levels=None).fit([X], y).alignments_[-1]
+    assert oracle.alignment(bound @ bound.T, Q @ Q.T) < 0.8 * ours
