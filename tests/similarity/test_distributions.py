@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from sklearn.metrics.pairwise import additive_chi2_kernel, chi2_kernel, rbf_kernel
 
-from lookalike.bags import Bags, Mixture, MixtureOfReferences, Mixtures
+from lookalike.bags import AdaptedGMM, Bags, Mixture, MixtureOfReferences, Mixtures, UniversalGMM
 from lookalike.similarity import (
     additive_kernel,
     contextual_histograms,
@@ -337,6 +337,15 @@ def test_contextual_similarity_is_symmetric_and_bounded(seed, kind):
     if kind == "kl":
         converged = contextual_similarity(m, None, u[0], symmetric=False, n_iter=2000)
         assert np.diag(converged).min() > 0.9
+
+
+def test_adapted_mixtures_bring_their_context():
+    bags = Bags.from_list([np.random.default_rng(k).normal(size=(30, 2)) for k in range(3)])
+    universal = UniversalGMM(n_components=2).fit(bags)
+    m = AdaptedGMM(universal).transform(bags)
+    assert np.array_equal(contextual_similarity(m[:2]), contextual_similarity(m[:2], None, universal))
+    with pytest.raises(ValueError, match="give it as context"):
+        contextual_similarity(MQ)
 
 
 def test_smoothing_splits_into_the_ratio_and_a_constant():

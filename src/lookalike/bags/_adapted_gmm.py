@@ -118,7 +118,7 @@ class AdaptedGMM(BagsTransformer):
                     encoder.split(sums), first, len(bag), relevance=self.relevance, shared_weights=shared
                 )
                 means[i], variances[i] = encoder.restore(m, v)
-        return Mixtures(weights, means, variances)
+        return Mixtures(weights, means, variances, universal=universal)
 
 
 def adapt(

@@ -39,6 +39,9 @@ class Mixtures(Sequence[Mixture]):
     means : array of shape (n, n_components, d)
     variances : array of shape (n, n_components, d)
         Positive.
+    universal : Mixture or None
+        What all of them were adapted from, where there is such a thing: the context of
+        `contextual_similarity`.
 
     Examples
     --------
@@ -50,9 +53,16 @@ class Mixtures(Sequence[Mixture]):
     (2, (2, 4))
     """
 
-    __slots__ = ("means", "variances", "weights")
+    __slots__ = ("means", "universal", "variances", "weights")
 
-    def __init__(self, weights: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
+    def __init__(
+        self,
+        weights: ArrayLike,
+        means: ArrayLike,
+        variances: ArrayLike,
+        *,
+        universal: Mixture | None = None,
+    ) -> None:
         means = np.asarray(means)
         if means.dtype not in (np.float32, np.float64):
             means = means.astype(np.float64)
@@ -72,6 +82,7 @@ class Mixtures(Sequence[Mixture]):
         self.weights = weights
         self.means = means
         self.variances = variances
+        self.universal = universal
 
     @classmethod
     def from_list(cls, mixtures: Iterable[Any]) -> Self:
@@ -116,7 +127,7 @@ class Mixtures(Sequence[Mixture]):
         # What was valid stays valid: no second look at the numbers.
         part = object.__new__(Mixtures)
         part.weights, part.means = self.weights[index], self.means[index]
-        part.variances = self.variances[index]
+        part.variances, part.universal = self.variances[index], self.universal
         return part
 
     def __iter__(self) -> Iterator[Mixture]:
@@ -126,7 +137,8 @@ class Mixtures(Sequence[Mixture]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mixtures):
             return NotImplemented
-        return all(np.array_equal(getattr(self, k), getattr(other, k)) for k in self.__slots__)
+        names = ("weights", "means", "variances")
+        return all(np.array_equal(getattr(self, k), getattr(other, k)) for k in names)
 
     __hash__ = None  # type: ignore[assignment]
 

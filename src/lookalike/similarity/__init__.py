@@ -1,5 +1,6 @@
 """Two representations become a number, or a map that makes a kernel a dot product."""
 
+from lookalike.similarity._additive_kernel_pca import AdditiveKernelPCA
 from lookalike.similarity._bregman import (
     BregmanDivergence,
     bregman_divergence,
@@ -13,6 +14,7 @@ from lookalike.similarity._bregman import (
 from lookalike.similarity._contextual import contextual_histograms, contextual_similarity, smoothed_kl
 from lookalike.similarity._gaussians import gaussian_cross_entropy, gaussian_kl, gaussian_probability_product
 from lookalike.similarity._histogram_kernels import additive_kernel, exponential_kernel
+from lookalike.similarity._kernel_pca_map import KernelPCAMap
 from lookalike.similarity._mixture_kernels import (
     kl_kernel,
     mean_bandwidth,
@@ -20,10 +22,20 @@ from lookalike.similarity._mixture_kernels import (
     probability_product,
     symmetric_kl,
 )
+from lookalike.similarity._mixture_supervector import MixtureSupervector
+from lookalike.similarity._random_fourier_map import RandomFourierMap
 from lookalike.similarity._set_kernels import set_kernel, transport_distance
+from lookalike.similarity._similarity_vectors import SimilarityVectors
+from lookalike.similarity._square_root_map import SquareRootMap
 
 __all__ = [
+    "AdditiveKernelPCA",
     "BregmanDivergence",
+    "KernelPCAMap",
+    "MixtureSupervector",
+    "RandomFourierMap",
+    "SimilarityVectors",
+    "SquareRootMap",
     "additive_kernel",
     "bregman_divergence",
     "bregman_pairwise",

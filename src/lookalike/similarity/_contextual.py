@@ -17,8 +17,8 @@ from lookalike.similarity._histogram_kernels import check_histograms
 
 def contextual_similarity(
     X: Any,
-    Y: Any,
-    context: Any,
+    Y: Any = None,
+    context: Any = None,
     *,
     kind: str = "kl",
     symmetric: bool = True,
@@ -35,7 +35,8 @@ def contextual_similarity(
     ----------
     X, Y : Mixtures
         None for Y compares X with itself.
-    context : UniversalGMM or (weights, means, variances)
+    context : UniversalGMM, (weights, means, variances) or None
+        None is what the mixtures of X were adapted from.
     kind : {"kl", "bhattacharyya"}
         "kl" is CTXT KL (equations 6.13 to 6.17 of [1]_, 6.16 with its missing sum); "bhattacharyya" the
         same idea for the overlap, which the thesis names but does not work out.
@@ -71,7 +72,9 @@ def contextual_similarity(
     matched = match == "one-to-one"
     X = check_mixtures(X)
     Y = X if Y is None else check_mixtures(Y, like=X, matched=matched)
-    universal = _as_mixtures(context, X.dtype)
+    if context is None and X.universal is None:
+        raise ValueError("these mixtures know no universal one: give it as context.")
+    universal = _as_mixtures(X.universal if context is None else context, X.dtype)
     check_mixtures(universal, like=X, matched=matched)
     power = 2 if kind == "bhattacharyya" else 0
     sides = _Sides(X, Y, universal, power, matched)
