@@ -1,0 +1,235 @@
+"""Accuracies of images as distributions: writes the tables of docs/reproduction/distributions.md.
+
+Usage: python benchmarks/reproduction/distributions.py [PART ...] [--data PATH] [--cache PATH] [--write]
+
+Parts: scene15, color, cross, embeddings, fisher. Each keeps its figures in the cache, so they can run one by
+one and be resumed; --write puts all figures that are there into the document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from distributions_data import Representations, draws, listing
+
+from lookalike.bags import MixtureOfReferences, Mixtures
+from lookalike.learn import SparseLogisticRegression
+from lookalike.similarity import (
+    additive_kernel,
+    contextual_similarity,
+    mean_bandwidth,
+    probability_product,
+    symmetric_kl,
+)
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "reproduction" / "distributions.md"
+N_DRAWS = 10
+
+
+def log(text: str) -> None:
+    """Say where the work is."""
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
+
+
+class Store:
+    """Figures and arrays on disk."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        self.file = cache / "figures.json"
+
+    def figures(self) -> dict[str, Any]:
+        """All figures so far."""
+        return json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    def keep(self, key: str, make: Callable[[], Any]) -> Any:
+        """The figures under this key, made now where they are missing."""
+        figures = self.figures()
+        if key not in figures:
+            started = time.time()
+            value = make()
+            figures = self.figures()
+            figures[key] = value
+            self.file.write_text(json.dumps(figures, indent=1))
+            log(f"{key}: {value} ({time.time() - started:.0f} s)")
+        return figures[key]
+
+    def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """An array, made now where it is missing."""
+        file = self.cache / f"{name}.npy"
+        if not file.exists():
+            started = time.time()
+            np.save(file, np.asarray(make(), dtype=np.float32))
+            log(f"{name}: {time.time() - started:.0f} s")
+        return np.asarray(np.load(file))
+
+
+def rates(scores: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Mean of the classes' rates, and the rate over all images, in percent."""
+    right = scores.argmax(1) == y
+    return 100 * float(np.mean([right[y == c].mean() for c in np.unique(y)])), 100 * float(right.mean())
+
+
+def summary(values: list[tuple[float, float]]) -> dict[str, Any]:
+    """Mean and deviation over draws."""
+    a = np.array(values)
+    return {"rate": a[:, 0].mean(), "std": a[:, 0].std(), "overall": a[:, 1].mean(), "draws": len(a)}
+
+
+class Systems:
+    """The systems of the thesis on one set of images and one kind of descriptors."""
+
+    def __init__(self, store: Store, made: Representations, y: np.ndarray, masks: list[np.ndarray]) -> None:
+        self.store, self.made, self.y, self.masks = store, made, y, masks
+        self.stem = f"{made.name}-{made.kind}-by-{made.source}"
+
+    def matrix(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """A similarity of all images with all images."""
+        return self.store.array(f"{self.stem}-{name}", make)
+
+    def vectors(self, system: str, train: np.ndarray, n_iter: int = 4) -> tuple[np.ndarray, np.ndarray]:
+        """Similarity vectors of the training and of the other images."""
+        if system.startswith("MOM"):
+            mixtures: Mixtures = self.made.mixtures()
+            objective = "bhattacharyya" if "PPK" in system else "kl"
+            model = MixtureOfReferences(objective=objective, n_iter=n_iter, scaled=True)
+            model.sqrt_weights = system.endswith("√w")
+            model.exclude_self = system.endswith("not itself")
+            return model.fit_transform(mixtures[train]), model.transform(mixtures[~train])
+        if system == "BOV":
+            K = self.matrix("chi2", lambda: additive_kernel(self.made.soft_words()))
+        elif system == "KLK":
+            D = self.matrix("skl", lambda: symmetric_kl(self.made.mixtures()))
+            K = np.exp(-mean_bandwidth(D[np.ix_(train, train)]) * D)
+        elif system == "PPK":
+            K = self.matrix("ppk", lambda: probability_product(self.made.mixtures()))
+        elif system == "PPK printed":
+            K = self.matrix("ppk1", lambda: probability_product(self.made.mixtures(), weight_exponent=1))
+            K = K / K.mean()
+        else:
+            K = self.matrix(
+                f"ctxt{n_iter}", lambda: contextual_similarity(self.made.mixtures(), n_iter=n_iter)
+            )
+        return K[np.ix_(train, train)], K[np.ix_(~train, train)]
+
+    def n_iter(self, system: str) -> int:
+        """EM iterations, by the accuracy on a third of the first training set."""
+        if not (system.startswith("MOM") or system == "CTXT"):
+            return 0
+
+        def choose() -> int:
+            train = self.masks[0]
+            inner = draws(self.y[train], int(np.bincount(self.y[train]).min() * 2 / 3), 1)[0]
+            mixtures, best = self.made.mixtures()[train], {}
+            for n_iter in (1, 2, 3, 4, 5):
+                if system == "CTXT":
+                    X = contextual_similarity(mixtures, mixtures[inner], n_iter=n_iter)
+                else:
+                    kind = "bhattacharyya" if "PPK" in system else "kl"
+                    model = MixtureOfReferences(objective=kind, n_iter=n_iter, scaled=True)
+                    X = model.fit(mixtures[inner]).transform(mixtures)
+                learner = SparseLogisticRegression(penalty=0.01).fit(X[inner], self.y[train][inner])
+                best[n_iter] = learner.score(X[~inner], self.y[train][~inner])
+            log(f"{self.stem} {system} iterations: {best}")
+            return max(best, key=lambda k: best[k])
+
+        return int(self.store.keep(f"{self.stem}/{system}/n_iter", choose))
+
+    def scores(self, system: str, draw: int) -> np.ndarray:
+        """Probabilities of the classes for the test images of one draw."""
+        train = self.masks[draw]
+
+        def make() -> np.ndarray:
+            n_iter = self.n_iter(system)
+            a, b = self.vectors(system, train, n_iter)
+            penalty = self.store.keep(
+                f"{self.stem}/{system}/penalty",
+                lambda: SparseLogisticRegression(penalty="cv").fit(*first(self, system, n_iter)).penalty_,
+            )
+            return SparseLogisticRegression(penalty=penalty).fit(a, self.y[train]).predict_proba(b)
+
+        name = system.replace(" ", "-")
+        return self.store.array(f"scores/{self.stem}-{name}-{draw}", make)
+
+
+def first(systems: Systems, system: str, n_iter: int) -> tuple[np.ndarray, np.ndarray]:
+    """What the penalty is chosen on: the training images of the first draw."""
+    train = systems.masks[0]
+    return systems.vectors(system, train, n_iter)[0], systems.y[train]
+
+
+def measure(systems: list[Systems], system: str) -> dict[str, Any]:
+    """Rates over the draws; several kinds of descriptors are fused by the mean of their probabilities."""
+    values = []
+    for draw, train in enumerate(systems[0].masks):
+        scores = np.mean([s.scores(system, draw) for s in systems], axis=0)
+        values.append(rates(scores, systems[0].y[~train]))
+    return summary(values)
+
+
+SCENE = ("BOV", "PPK", "PPK printed", "KLK", "MOM-PPK", "MOM-PPK √w", "MOM-KL", "MOM-KL not itself", "CTXT")
+
+
+def scene15(data: Path, store: Store) -> None:
+    """The row of the thesis: 100 training images per class, grey descriptors."""
+    y = listing(data, "scene15")[1]
+    made = Representations(data, store.cache, "scene15", "sift")
+    systems = Systems(store, made, y, draws(y, 100, N_DRAWS))
+    for system in SCENE:
+        store.keep(f"scene15/{system}", lambda system=system: measure([systems], system))
+
+
+def cross(data: Path, store: Store) -> None:
+    """Scene-15 with projection and universal mixture of another set of pictures."""
+    y = listing(data, "scene15")[1]
+    made = Representations(data, store.cache, "scene15", "sift", source="corel1k")
+    systems = Systems(store, made, y, draws(y, 100, N_DRAWS))
+    for system in ("PPK", "KLK"):
+        store.keep(f"cross/{system}", lambda system=system: measure([systems], system))
+
+
+def color(data: Path, store: Store) -> None:
+    """Flowers and Corel pictures by orientations, by colours, and by both."""
+    for name, per_class in (("corel1k", 50), ("flowers17", 40)):
+        y = listing(data, name)[1]
+        masks = draws(y, per_class, N_DRAWS)
+        kinds = {
+            kind: Systems(store, Representations(data, store.cache, name, kind, n_words=1024), y, masks)
+            for kind in ("sift", "color")
+        }
+        for system in ("BOV", "PPK", "KLK", "MOM-PPK", "MOM-KL", "CTXT"):
+            for kind, one in kinds.items():
+                store.keep(f"{name}/{kind}/{system}", lambda one=one, s=system: measure([one], s))
+            both = list(kinds.values())
+            store.keep(f"{name}/both/{system}", lambda both=both, s=system: measure(both, s))
+
+
+def main() -> None:
+    """Run the parts that were asked for."""
+    from distributions_more import PARTS as MORE
+    from distributions_tables import write
+
+    parts = {"scene15": scene15, "cross": cross, "color": color, **MORE}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*parts, []])
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--cache", type=Path, default=ROOT / "benchmarks" / "results" / "distributions")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    (options.cache / "scores").mkdir(parents=True, exist_ok=True)
+    store = Store(options.cache)
+    for part in options.parts or ([] if options.write else list(parts)):
+        parts[part](options.data, store)
+    if options.write:
+        write(DOCUMENT, store.figures())
+
+
+if __name__ == "__main__":
+    main()
