@@ -129,7 +129,7 @@ def _dense_models(data: Path, store: Any) -> tuple[DenseSift, DescriptorPCA, Uni
     pca = DescriptorPCA(n_components=64, n_positions=2, whiten=False)
     gmm = UniversalGMM(n_components=N_GAUSSIANS)
     if not file.exists():
-        paths, y = listing(data, "scene15")
+        paths = listing(data, "scene15")[0]
         rng = np.random.RandomState(0)
         parts = []
         for i in rng.permutation(len(paths))[:400]:
@@ -213,7 +213,7 @@ def fisher(data: Path, store: Any) -> None:
     K = rbf_kernel(gist, gamma=bandwidth)
     sums = {**grams, "GIST": K, "pyramid + GIST": grams["pyramid"] + 0.25 * K}
     for name, gram in sums.items():
-        store.keep(f"fisher/{name}", lambda gram=gram: _kernel(gram, name, y, masks))
+        store.keep(f"fisher/{name}", lambda gram=gram: _kernel(gram, "", y, masks))
 
 
 def _gists(paths: list[Path]) -> np.ndarray:
