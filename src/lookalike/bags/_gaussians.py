@@ -12,6 +12,7 @@ keep the digits; own, bias and the constant are computed in float64.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -243,18 +244,56 @@ def log_sum_exp(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.log(np.exp(values - top).sum(-1)) + top[..., 0])
 
 
+class MatchedKL:
+    """One-to-one divergences from and to one collection (equation 4.24), prepared once.
+
+    KL(p || q) of matched mixtures is one dot product of length 2 N d for each pair, and short terms that
+    are summed in float64.
+    """
+
+    def __init__(self, mixtures: Mixtures, frame: Frame | None = None) -> None:
+        self.mixtures = mixtures
+        self.frame = frame_of(mixtures, shared=False) if frame is None else frame
+        self.width = 2 * mixtures.n_components * mixtures.dim
+        self.weights = mixtures.weights.astype(np.float64)
+        self.logs = logarithm(mixtures.weights)
+
+    @cached_property
+    def outside(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The side that is averaged over: rows (n, 2 N d), weighted, and what each mixture brings alone."""
+        rows, own, entropy = moments(self.mixtures, self.frame)
+        rows *= self.mixtures.weights[:, :, None]
+        return rows.reshape(len(rows), self.width), (self.weights * (own - entropy + self.logs)).sum(1)
+
+    @cached_property
+    def inside(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The side inside the logarithm: rows (n, 2 N d), and biases of the components (n, N)."""
+        rows, bias = naturals(self.mixtures, self.frame)
+        return rows.reshape(len(rows), self.width), bias - self.logs
+
+    def to(self, other: MatchedKL) -> NDArray[np.float64]:
+        """KL(self || other), (n_self, n_other)."""
+        (rows, alone), (columns, bias) = self.outside, other.inside
+        out = np.empty((len(rows), len(columns)), np.float64)
+        for block in row_blocks(len(rows), 12 * max(1, len(columns))):
+            out[block] = rows[block] @ columns.T
+            out[block] += self.weights[block] @ bias.T
+        out += alone[:, None]
+        return out
+
+    def beside(self, mixtures: Mixtures) -> MatchedKL:
+        """Other mixtures in the same frame."""
+        return self if mixtures is self.mixtures else MatchedKL(mixtures, self.frame)
+
+    def symmetric(self, mixtures: Mixtures) -> NDArray[np.float64]:
+        """KL in both directions between ``mixtures`` and the collection, (n_mixtures, n)."""
+        other = self.beside(mixtures)
+        out = other.to(self)
+        out += out.T if other is self else self.to(other).T
+        return np.maximum(out, 0, out=out)
+
+
 def one_to_one_kl(p: Mixtures, q: Mixtures) -> NDArray[np.float64]:
-    """KL between matched mixtures (equation 4.24): one matrix product with inner dimension 2 N d."""
-    frame = frame_of(q if len(q) else p, shared=False)
-    side, inside = moments(p, frame), naturals(q, frame)
-    rows = side.rows * p.weights[:, :, None]
-    logs_p, logs_q = logarithm(p.weights), logarithm(q.weights)
-    alone = (p.weights * (side.own - side.entropy + logs_p)).sum(1)
-    width = 2 * q.n_components * q.dim
-    flat = inside.rows.reshape(len(q), width)
-    out = np.empty((len(p), len(q)), np.float64)
-    for block in row_blocks(len(p), 12 * max(1, len(q))):
-        out[block] = rows[block].reshape(-1, width) @ flat.T
-    out += p.weights.astype(np.float64) @ (inside.bias - logs_q).T
-    out += alone[:, None]
-    return out
+    """KL between matched mixtures (equation 4.24)."""
+    reference = MatchedKL(q if len(q) else p)
+    return reference.beside(p).to(reference.beside(q))

@@ -14,13 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.arrays import row_blocks
 from lookalike.bags._mixtures import check_mixtures
-from lookalike.similarity._named_kernels import (
-    OF_HISTOGRAMS,
-    OF_MIXTURES,
-    OF_VECTORS,
-    bandwidth,
-    named_kernel,
-)
+from lookalike.similarity._named_kernels import OF_HISTOGRAMS, OF_MIXTURES, OF_VECTORS, NamedKernel, bandwidth
 
 _RANK = 1e-10  # eigenvalues below this share of the largest are rounding, and dividing by them is noise
 
@@ -113,7 +107,7 @@ class KernelPCAMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.gamma_ = self.gamma
         if self.gamma is None:
             self.gamma_ = bandwidth(self.kernel, sample, settings) if sample.shape[0] > 1 else 1.0
-        K = named_kernel(self.kernel, sample, None, self.gamma_, settings).astype(np.float64, copy=False)
+        K = NamedKernel(self.kernel, sample, self.gamma_, settings)(sample).astype(np.float64, copy=False)
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         wanted = self.n_components or len(K)
         order = np.argsort(-values, kind="stable")[:wanted]
@@ -140,7 +134,7 @@ class KernelPCAMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             dtype = X.dtype
         projection = self.projection_.astype(dtype, copy=False)
         out = np.empty((X.shape[0], projection.shape[1]), dtype)
+        kernel = NamedKernel(self.kernel, self.samples_, self.gamma_, self.settings or {})
         for block in row_blocks(len(out), 16 * len(projection)):
-            K = named_kernel(self.kernel, X[block], self.samples_, self.gamma_, self.settings or {})
-            out[block] = K.astype(dtype, copy=False) @ projection
+            out[block] = kernel(X[block]).astype(dtype, copy=False) @ projection
         return out

@@ -12,6 +12,7 @@ from lookalike.arrays import row_blocks
 from lookalike.bags import Mixture, Mixtures, sample_mixture
 from lookalike.bags._em import Encoder
 from lookalike.bags._gaussians import (
+    MatchedKL,
     Moments,
     Naturals,
     Overlaps,
@@ -101,6 +102,10 @@ def symmetric_kl(
     array([[0.  , 1.75],
            [1.75, 0.  ]])
     """
+    if method == "one-to-one":
+        X = check_mixtures(X)
+        Y = X if Y is None else check_mixtures(Y, like=X, matched=True)
+        return MatchedKL(Y).symmetric(X) if len(Y) else np.zeros((len(X), 0))
     out = mixture_kl(X, Y, method=method, **settings)
     out = out + (out.T if Y is None else mixture_kl(Y, X, method=method, **settings).T)
     return np.maximum(out, 0, out=out)
@@ -208,16 +213,18 @@ def probability_product(
     X = check_mixtures(X)
     Y = X if Y is None else check_mixtures(Y, like=X, matched=method == "one-to-one")
     exponent = rho if weight_exponent == "rho" else float(weight_exponent)
-    out = _products(X, Y, rho, method, exponent)
+    out = products(X, Overlaps(Y, rho, matched=method == "one-to-one"), Y, method, exponent)
     if normalise:
         own = [np.sqrt(_self_products(m, rho, method, exponent)) for m in (X, Y)]
         out /= np.maximum(own[0][:, None] * own[1], 1e-300)
     return out
 
 
-def _products(X: Mixtures, Y: Mixtures, rho: float, method: str, exponent: float) -> NDArray[np.float64]:
+def products(
+    X: Mixtures, overlaps: Overlaps, Y: Mixtures, method: str, exponent: float
+) -> NDArray[np.float64]:
+    """The sums of `probability_product`, with the prepared side of Y."""
     out = np.empty((len(X), len(Y)))
-    overlaps = Overlaps(Y, rho, matched=method == "one-to-one")
     logs_y = logarithm(Y.weights)
     if method == "one-to-one":
         logs_x = exponent * logarithm(X.weights)
@@ -244,8 +251,10 @@ def _products(X: Mixtures, Y: Mixtures, rho: float, method: str, exponent: float
 
 
 def _self_products(X: Mixtures, rho: float, method: str, exponent: float) -> NDArray[np.float64]:
+    matched = method == "one-to-one"
+    alone = (X[a : a + 1] for a in range(len(X)))
     return np.array(
-        [_products(X[a : a + 1], X[a : a + 1], rho, method, exponent)[0, 0] for a in range(len(X))]
+        [products(x, Overlaps(x, rho, matched=matched), x, method, exponent)[0, 0] for x in alone]
     )
 
 

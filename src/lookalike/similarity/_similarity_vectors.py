@@ -13,13 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.bags._mixtures import check_mixtures
-from lookalike.similarity._named_kernels import (
-    OF_HISTOGRAMS,
-    OF_MIXTURES,
-    OF_VECTORS,
-    bandwidth,
-    named_kernel,
-)
+from lookalike.similarity._named_kernels import OF_HISTOGRAMS, OF_MIXTURES, OF_VECTORS, NamedKernel, bandwidth
 
 
 class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -113,11 +107,16 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         if self.gamma is None:
             few = X if X.shape[0] <= self.n_bandwidth else X[rng.permutation(X.shape[0])[: self.n_bandwidth]]
             self.gamma_ = bandwidth(self.kernel, few, self.settings or {}) if few.shape[0] > 1 else 1.0
-        self._n_features_out = X.shape[0]
+        self._kernel: Any = NamedKernel(self.kernel, X, self.gamma_, self.settings or {})
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Kernel values with the references, a row for each image."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        return named_kernel(self.kernel, X, self.references_, self.gamma_, self.settings or {})
+        if getattr(self, "_kernel", None) is None:  # also after the arrays were loaded from a file
+            self._kernel = NamedKernel(self.kernel, self.references_, self.gamma_, self.settings or {})
+        return self._kernel(X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_kernel": None}
