@@ -127,7 +127,13 @@ def _describe(level: NDArray[np.uint8], rows: Axis, columns: Axis, out: NDArray[
     """Fill ``out`` with the descriptors of one grid, row by row."""
     from lookalike.features._kernels import orientation_cells, sift_patches  # compiling costs a second
 
-    sums = np.zeros((len(rows.starts), len(columns.starts), ORIENTATIONS), np.float32)
-    orientation_cells(level, rows.starts, columns.starts, rows.cell, sums)
-    floor = np.float32(FLAT * rows.cell**2)
-    sift_patches(sums, rows.index, columns.index, WINDOW, floor, np.float32(CLIP), out)
+    cell = rows.cell
+    before = cell // 2
+    # The triangle that is two cells wide, at the middles of the pixels under it.
+    distance = np.arange(-before, cell + before) + 0.5 - cell / 2
+    taps = (1 - np.abs(distance) / cell).astype(np.float32)
+    under_way = np.searchsorted(rows.starts, rows.starts + len(taps)) - np.arange(len(rows.starts))
+    strips = np.zeros((under_way.max(), ORIENTATIONS * (columns.length + 2 * len(taps))), np.float32)
+    sums = np.empty((len(rows.starts), len(columns.starts), ORIENTATIONS), np.float32)
+    orientation_cells(level, rows.starts, columns.starts, taps, before, strips, sums)
+    sift_patches(sums, rows.index, columns.index, WINDOW, np.float32(FLAT * cell**2), np.float32(CLIP), out)
