@@ -1,0 +1,165 @@
+"""How many images per second each feature takes, beside decoding them, on one thread and on all cores.
+
+    python benchmarks/features.py [--data PATH] [--write] [--throughput]
+
+Every row is measured in the same run, in turns with decoding; medians. ``--throughput`` tries ways to run the
+default network while decoding: threads of ours times images in a call, and threads inside onnxruntime.
+``--write`` puts the table into docs/reference/features.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from lookalike.features import Feature, get_feature, list_features
+from lookalike.images import open_image
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "features.md"
+
+
+def write_between(page: Path, marker: str, text: str) -> None:
+    """Put a machine-made table between its two markers in a document."""
+    begin, end = f"<!-- {marker} -->", f"<!-- end of {marker} -->"
+    old = page.read_text(encoding="utf-8")
+    if begin not in old or end not in old:
+        raise SystemExit(f"{page} has no markers for {marker!r}.")
+    pattern = re.escape(begin) + r".*?" + re.escape(end)
+    page.write_text(
+        re.sub(pattern, lambda _: f"{begin}\n{text}\n{end}", old, flags=re.DOTALL), encoding="utf-8"
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def decoded(paths: Sequence[Path], feature: Feature) -> list[np.ndarray]:
+    return [open_image(path, shorter_side=feature.shorter_side).pixels for path in paths]
+
+
+def speed(feature: Feature, paths: Sequence[Path], rounds: int, cores: int) -> tuple[float, ...]:
+    """Median seconds for all images: decoding, the feature on one thread, the feature on all cores."""
+    images = decoded(paths, feature)
+    feature.extract(images[:2])
+    step = feature.batch_size
+    batches = [images[i : i + step] for i in range(0, len(images), step)]
+    with ThreadPoolExecutor(cores) as pool:
+        taken = [
+            (
+                seconds(lambda: decoded(paths, feature)),
+                seconds(lambda: feature.extract(images)),
+                seconds(lambda: list(pool.map(feature.extract, batches))),
+            )
+            for _ in range(rounds)
+        ]
+    return tuple(median(column) for column in zip(*taken))
+
+
+def speeds(paths: Sequence[Path], rounds: int) -> str:
+    """One row for each feature: alone on one thread, and what it costs beside decoding."""
+    cores = os.cpu_count() or 1
+    lines = [
+        f"| feature | images/s, 1 thread | images/s, {cores} threads | time ÷ decoding |",
+        "|---|--:|--:|--:|",
+    ]
+    n = len(paths)
+    for info in list_features():
+        if info.source == "built in":
+            decoding, alone, together = speed(get_feature(info.name), paths, rounds, cores)
+            row = f"| `{info.name}` | {n / alone:.0f} | {n / together:.0f} | {alone / decoding:.1f} |"
+            lines.append(row)
+    lines.append(f"| (decoding a JPEG of 384 × 256) | {n / decoding:.0f} | | 1 |")
+    return "\n".join(lines)
+
+
+class Inside:
+    """The default network with threads inside onnxruntime instead of threads of ours."""
+
+    def __init__(self, threads: int, batch: int) -> None:
+        import onnxruntime
+
+        from lookalike.features._efficientnet_lite0 import _model
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self.session = onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
+        self.batch = batch
+
+    def __call__(self, paths: Sequence[Path]) -> None:
+        from lookalike.features._pixels import fit
+
+        for i in range(0, len(paths), self.batch):
+            images = [
+                fit(open_image(p, shorter_side=224).pixels, 224, "balanced")
+                for p in paths[i : i + self.batch]
+            ]
+            self.session.run(None, {"image": np.stack(images)})
+
+
+class Outside:
+    """Each thread decodes a few images and runs the network on them itself."""
+
+    def __init__(self, threads: int, batch: int) -> None:
+        self.feature = get_feature()
+        self.feature.batch_size = batch
+        self.threads, self.batch = threads, batch
+
+    def __call__(self, paths: Sequence[Path]) -> None:
+        parts = [paths[i : i + self.batch] for i in range(0, len(paths), self.batch)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(lambda part: self.feature.extract(decoded(part, self.feature)), parts))
+
+
+def throughput(paths: Sequence[Path], rounds: int) -> str:
+    """Decoding and the default network together, in several ways."""
+    cores = os.cpu_count() or 1
+    ways: dict[str, Callable[[Sequence[Path]], None]] = {}
+    for threads, batch in itertools.product((1, cores, cores + 1, 2 * cores), (1, 4, 8, 16)):
+        ways[f"{threads} threads, {batch} images in a call"] = Outside(threads, batch)
+    for batch in (4, 16):
+        ways[f"{cores} threads inside the network, {batch} images in a call"] = Inside(cores, batch)
+    for way in ways.values():
+        way(paths[:32])
+    taken = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            taken[name].append(seconds(lambda way=way: way(paths)))
+    best = min(median(t) for t in taken.values())
+    lines = ["| decoding and the default network | images/s | of the best |", "|---|--:|--:|"]
+    for name, times in taken.items():
+        t = median(times)
+        lines.append(f"| {name} | {len(paths) / t:.0f} | {best / t:.2f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--images", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--throughput", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    paths = sorted((options.data / "corel1k" / "images").iterdir())
+    paths = paths[:: max(1, len(paths) // options.images)]
+    table = (throughput if options.throughput else speeds)(paths, options.rounds)
+    print(table)
+    if options.write:
+        write_between(PAGE, "throughput" if options.throughput else "speed", table)
+
+
+if __name__ == "__main__":
+    main()
