@@ -1,0 +1,225 @@
+"""``learn_collection``: from the labels of a collection to a judged, saved model and its report."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from lookalike.collection import Collection
+from lookalike.errors import LookalikeError
+from lookalike.evaluate import (
+    Judgement,
+    ReportContents,
+    ReportedPrototype,
+    cross_validate,
+    write_report,
+)
+from lookalike.images import Unreadable, path_of, thumbnail
+from lookalike.progress import Progress, Step, silent
+from lookalike.recipes._model import Model
+from lookalike.recipes._presets import DEFAULT, get_recipe
+from lookalike.recipes._recipe import Recipe
+
+THUMBNAIL = 160  # pixels
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What `learn_collection` gives: the model, where it lies, its judgement and report (None unjudged).
+
+    Examples
+    --------
+    >>> Learned.__dataclass_fields__["rivals"].name
+    'rivals'
+    """
+
+    model: Model
+    folder: Path
+    judgement: Judgement | None
+    report: Path | None
+    rivals: dict[str, float]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "name": self.model.name,
+            "folder": str(self.folder),
+            "report": str(self.report) if self.report else None,
+            "recipe": self.model.recipe.name,
+            "feature": self.model.recipe.feature,
+            "classes": dict(sorted(Counter(self.model.labels).items())),
+            "judged": self.model.judged,
+            "rivals": self.rivals,
+            "prototypes": len(getattr(self.model.pipeline[-1], "prototypes_", [])) or None,
+            "seconds": self.seconds,
+        }
+
+
+def learn_collection(
+    collection: Collection,
+    recipe: Recipe | str = DEFAULT,
+    *,
+    name: str | None = None,
+    judge: bool = True,
+    n_folds: int = 5,
+    report: Path | str | None = None,
+    progress: Progress = silent,
+) -> Learned:
+    """Fit a recipe to the labelled images of a collection, judge it by cross-validation, save and report.
+
+    Parameters
+    ----------
+    collection : Collection
+    recipe : Recipe or str
+        Or the name of a preset.
+    name : str, optional
+        What the model is called; the recipe's name by default.
+    judge : bool
+        Whether to hold images out; every label then needs two images.
+    n_folds : int
+        In how many parts.
+    report : path, optional
+        Where the HTML report goes; beside the model by default.
+    progress : callable
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for i, color in enumerate(["red", "darkred", "crimson", "blue", "navy", "royalblue"]):
+    ...         place = Path(folder, "warm" if i < 3 else "cold")
+    ...         place.mkdir(exist_ok=True)
+    ...         Image.new("RGB", (32, 32), color).save(place / f"{i}.png")
+    ...     collection = Collection.create(folder)
+    ...     _ = collection.index(features=["color-histogram"])
+    ...     _ = collection.label_from_folders()
+    ...     learned = learn_collection(collection, "colors")
+    ...     learned.model.classes, learned.judgement.accuracy >= 0.5
+    (['cold', 'warm'], True)
+    """
+    start = time.perf_counter()
+    chosen = get_recipe(recipe) if isinstance(recipe, str) else recipe
+    uris, labels, rows = labelled_rows(collection, chosen)
+    _check(labels, judge)
+    progress(Step("learn", 0, 1))
+    model = Model.fit(chosen, rows, labels, uris=uris, name=name or chosen.name)
+    progress(Step("learn", 1, 1))
+    judgement, rivals = None, {}
+    if judge:
+        y = np.asarray(labels, dtype=str)
+        judgement = cross_validate(model.pipeline, rows, y, n_folds=n_folds, progress=progress)
+        rivals = _rivals(rows, y, n_folds)
+        model = model.with_judgement(judgement.summary())
+    seconds = time.perf_counter() - start
+    page: Path | None = None
+    with collection.models.new(model.name) as folder:
+        model.save(folder)
+        if judgement is not None:
+            contents = _contents(model, judgement, rivals, seconds)
+            page = write_report(report if report is not None else folder / "report.html", judgement, contents)
+    final = collection.models.folder(model.name)
+    if page is not None and report is None:
+        page = final / page.name
+    return Learned(model, final, judgement, page, rivals, seconds)
+
+
+def labelled_rows(collection: Collection, recipe: Recipe) -> tuple[list[str], list[str], Any]:
+    """The labelled images that have the recipe's feature: uris, labels, and vectors or bags.
+
+    Examples
+    --------
+    >>> labelled_rows.__name__
+    'labelled_rows'
+    """
+    table = collection.labels()
+    uris, labels = table["uri"].to_pylist(), table["label"].to_pylist()
+    if not uris:
+        raise LookalikeError(
+            f"{collection.where} has no labels: give some with 'lookalike label from-folders' or 'label set'."
+        )
+    several = [uri for uri, n in Counter(uris).items() if n > 1]
+    if several:
+        raise LookalikeError(
+            f"{path_of(several[0])} has several labels, but this model gives one answer: keep one of them."
+        )
+    feature = recipe.make_feature()
+    column = collection.column(feature, feature.kind)
+    known: Any
+    read = collection.vectors if column.kind == "vector" else collection.bags
+    have, known = read(feature)
+    place = {uri: i for i, uri in enumerate(have)}
+    missing = [uri for uri in uris if uri not in place]
+    if len(missing) == len(uris):
+        raise LookalikeError(
+            f"no labelled image has the feature {feature.name!r}: run 'lookalike index --feature "
+            f"{feature.name}' first."
+        )
+    kept = [i for i, uri in enumerate(uris) if uri in place]
+    rows = known[np.array([place[uris[i]] for i in kept])]
+    return [uris[i] for i in kept], [labels[i] for i in kept], rows
+
+
+def _check(labels: Sequence[str], judge: bool) -> None:
+    counts = Counter(labels)
+    if len(counts) < 2:
+        raise LookalikeError(
+            f"all labelled images are {next(iter(counts))!r}: label images of a second class first."
+        )
+    single = [label for label, n in counts.items() if n == 1]
+    if judge and single:
+        raise LookalikeError(
+            f"the label {single[0]!r} has one image, so it cannot be judged: label a second one, "
+            "or learn with --no-judge."
+        )
+
+
+def _rivals(rows: Any, y: NDArray[Any], n_folds: int) -> dict[str, float]:
+    """What simple learners reach on the same vectors and folds."""
+    if not isinstance(rows, np.ndarray):
+        return {}
+    nearest = max(1, min(5, int(np.unique(y, return_counts=True)[1].min()) - 1))
+    rivals = {
+        f"plain k-NN (k = {nearest})": make_pipeline(Normalizer(), KNeighborsClassifier(nearest)),
+        "logistic regression": make_pipeline(Normalizer(), LogisticRegression(C=30.0, max_iter=1000)),
+    }
+    return {
+        name: cross_validate(clone(rival), rows, y, n_folds=n_folds).balanced_accuracy
+        for name, rival in rivals.items()
+    }
+
+
+def _contents(model: Model, judgement: Judgement, rivals: dict[str, float], seconds: float) -> ReportContents:
+    last = model.pipeline[-1]
+    facts = [
+        ("labelled images", f"{len(model.labels)} in {len(model.classes)} classes"),
+        ("feature", model.recipe.feature),
+    ]
+    if hasattr(last, "prototypes_"):
+        facts.append(("prototypes kept", f"{len(last.prototypes_)}"))
+    facts.append(("seconds to learn and judge", f"{seconds:.1f}"))
+    paths = [path_of(uri) for uri in model.uris]
+
+    def small(row: int) -> bytes | None:
+        try:
+            return thumbnail(paths[row], THUMBNAIL)
+        except Unreadable:
+            return None
+
+    strongest = [ReportedPrototype(row, model.labels[row], weight) for row, weight in model.strongest()]
+    lead = f"Learnt on {model.created} by the recipe “{model.recipe.name}”. {model.recipe.about}"
+    names = [str(path) for path in paths]
+    return ReportContents(f"Model “{model.name}”", lead, names, small, strongest, rivals, facts)
