@@ -1,5 +1,12 @@
 """Protocols, measures, and reports with pictures."""
 
+from lookalike.evaluate._annotations import (
+    AnnotationScores,
+    OneClassScores,
+    annotation_scores,
+    hierarchical_scores,
+    one_class_scores,
+)
 from lookalike.evaluate._draws import few_label_draws, folds
 from lookalike.evaluate._judgement import Judgement, cross_validate
 from lookalike.evaluate._measures import (
@@ -12,17 +19,22 @@ from lookalike.evaluate._report import ReportContents, ReportedPrototype, write_
 from lookalike.evaluate._sheets import SheetGroup, SheetPicture, draw_strip, write_sheet
 
 __all__ = [
+    "AnnotationScores",
     "Judgement",
+    "OneClassScores",
     "ReportContents",
     "ReportedPrototype",
     "SheetGroup",
     "SheetPicture",
     "accuracy_at_coverage",
+    "annotation_scores",
     "calibration_error",
     "cross_validate",
     "draw_strip",
     "few_label_draws",
     "folds",
+    "hierarchical_scores",
+    "one_class_scores",
     "reliability",
     "risk_coverage",
     "write_report",
