@@ -2,6 +2,7 @@
 
 from lookalike.features._color_grid import ColorGrid
 from lookalike.features._color_histogram import ColorHistogram
+from lookalike.features._color_texture import ColorTexture
 from lookalike.features._dense_sift import DenseSift
 from lookalike.features._efficientnet_lite0 import EfficientNetLite0
 from lookalike.features._feature import Feature
@@ -17,6 +18,7 @@ from lookalike.features._user_folders import cache_folder, config_folder
 __all__ = [
     "ColorGrid",
     "ColorHistogram",
+    "ColorTexture",
     "DenseSift",
     "EfficientNetLite0",
     "Feature",

@@ -23,6 +23,7 @@ ONNX = "onnx"  # any ONNX model, described by its settings alone
 _BUILT_IN = {
     "color-histogram": "lookalike.features._color_histogram:ColorHistogram",
     "color-grid": "lookalike.features._color_grid:ColorGrid",
+    "color-texture": "lookalike.features._color_texture:ColorTexture",
     "dense-sift": "lookalike.features._dense_sift:DenseSift",
     "efficientnet-lite0": "lookalike.features._efficientnet_lite0:EfficientNetLite0",
     "gist": "lookalike.features._gist:Gist",

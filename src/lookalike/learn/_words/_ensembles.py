@@ -239,7 +239,8 @@ class HierarchicalEnsemble(_WordEnsemble):
         X, matrix = self._labels(X, y)
         tree = self.taxonomy if self.taxonomy is not None else Taxonomy.flat(self.words_)
         cover = tree.cover(self.words_)
-        missing = [w for w, known in zip(self.words_, cover[1:].any(axis=0).tolist()) if not known]
+        known = {self.words_[j] for j in np.flatnonzero(cover[1:].any(axis=0))}
+        missing = [word for word in self.words_ if word not in known]
         if missing:
             raise ValueError(f"the taxonomy has no place for {missing[0]!r}: build it from these labels.")
         used = np.flatnonzero(cover.any(axis=1))
