@@ -12,14 +12,26 @@ from lookalike.learn import Taxonomy
 
 
 class AnnotationScores(NamedTuple):
-    """How many of the right words were said, and how many of those said were right."""
+    """How many of the right words were said, and how many of those said were right.
+
+    Examples
+    --------
+    >>> AnnotationScores(recall=0.5, precision=0.25).precision
+    0.25
+    """
 
     recall: float
     precision: float
 
 
 class OneClassScores(NamedTuple):
-    """One class against the rest: share of its members found, of the others refused, and their mean."""
+    """One class against the rest: share of its members found, of the others refused, and their mean.
+
+    Examples
+    --------
+    >>> OneClassScores(0.81, 1.0, 0.9, 0.05).geometric_mean
+    0.9
+    """
 
     sensitivity: float
     specificity: float

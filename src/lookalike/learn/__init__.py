@@ -11,7 +11,17 @@ from lookalike.learn._distance._hyperkernel import HyperkernelDiscriminant
 from lookalike.learn._distance._kernel_discriminant import KernelDistanceDiscriminant
 from lookalike.learn._distance._nearest import NearestMarginClassifier
 from lookalike.learn._evidence import Evidence
+from lookalike.learn._feedback._context import TargetSearch
+from lookalike.learn._feedback._context import association_rules
+from lookalike.learn._feedback._context import collaborative_votes
+from lookalike.learn._feedback._context import region_importance
+from lookalike.learn._feedback._session import RelevanceFeedback
 from lookalike.learn._fusion._moments import BlockMoments
+from lookalike.learn._modes._blobs import CooccurrenceModel
+from lookalike.learn._modes._blobs import CrossMediaRelevanceModel
+from lookalike.learn._modes._blobs import TranslationModel
+from lookalike.learn._modes._kernel_cca import KernelCCA
+from lookalike.learn._modes._latent import LatentSemanticIndex
 from lookalike.learn._multiple_kernel_classifier import MultipleKernelClassifier
 from lookalike.learn._one_shot_kernel import BlockConcatenation
 from lookalike.learn._one_shot_kernel import OneShotKernel
@@ -33,14 +43,18 @@ __all__ = [
     "BlockConcatenation",
     "BlockMoments",
     "BoostedKernel",
+    "CooccurrenceModel",
+    "CrossMediaRelevanceModel",
     "DistanceDiscriminant",
     "Evidence",
     "FilteredClassifier",
     "FrequentWords",
     "HierarchicalEnsemble",
     "HyperkernelDiscriminant",
+    "KernelCCA",
     "KernelDistanceDiscriminant",
     "KernelFisherDiscriminant",
+    "LatentSemanticIndex",
     "LineTracedClassifier",
     "MaxWinsEnsemble",
     "MultipleHyperplaneClassifier",
@@ -49,9 +63,15 @@ __all__ = [
     "OnePerClassEnsemble",
     "OneShotKernel",
     "PrototypeClassifier",
+    "RelevanceFeedback",
     "ShrinkageDiscriminant",
     "SparseLogisticRegression",
+    "TargetSearch",
     "Taxonomy",
+    "TranslationModel",
+    "association_rules",
+    "collaborative_votes",
     "hyperplane_bound",
+    "region_importance",
     "trace_lines",
 ]

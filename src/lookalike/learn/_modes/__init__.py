@@ -1,0 +1,1 @@
+"""Pictures and words in one space: what says words for a picture, and finds pictures for words."""
