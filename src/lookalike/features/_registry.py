@@ -27,12 +27,9 @@ _BUILT_IN = {
     "dense-sift": "lookalike.features._dense_sift:DenseSift",
     "efficientnet-lite0": "lookalike.features._efficientnet_lite0:EfficientNetLite0",
     "gist": "lookalike.features._gist:Gist",
-<<<<<<< HEAD
     "hog": "lookalike.features._hog:Hog",
     "local-binary-patterns": "lookalike.features._local_binary_patterns:LocalBinaryPatterns",
-=======
     "sparse-multiscale-patches": "lookalike.features._sparse_multiscale_patches:SparseMultiscalePatches",
->>>>>>> 253029f (Add k-NN divergences with a fused kernel, sparse multiscale patches and search by them)
 }
 
 
