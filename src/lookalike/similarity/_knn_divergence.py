@@ -25,12 +25,34 @@ def padded(points: Rows) -> Rows:
     return out
 
 
-def kth_distances(P: Rows, Q: Rows, k: int) -> NDArray[np.float64]:
-    """The distance of each point of P to its k-th nearest in Q, all of which count."""
-    columns = np.zeros((padded(P[:1]).shape[1], -(-len(Q) // 64) * 64), P.dtype)
-    n = kernels.fill_columns(Q, 0, len(Q), columns)
+def main_axis(points: Rows) -> NDArray[np.float64]:
+    """The direction in which points spread most: where their shadows tell them apart best."""
+    sample = points[:: max(1, len(points) // 20_000)].astype(np.float64)
+    moments = np.cov(sample.T).reshape(points.shape[1], -1) if len(sample) > 1 else np.eye(points.shape[1])
+    return np.ascontiguousarray(np.linalg.eigh(moments)[1][:, -1])
+
+
+def in_order(points: Rows, axis: NDArray[np.float64]) -> Rows:
+    """The same points in the order of their shadows on the axis."""
+    return np.ascontiguousarray(points[np.argsort(points.astype(np.float64) @ axis, kind="stable")])
+
+
+def kth_distances(P: Rows, Q: Rows, k: int, axis: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """The distance of each point of P to its k-th nearest in Q, all of which count.
+
+    With an axis, Q is in the order of its shadows on it already.
+    """
+    if axis is None:
+        axis = main_axis(Q)
+        Q = in_order(Q, axis)
+    points = padded(P)
+    columns = np.zeros((points.shape[1], -(-len(Q) // 64) * 64), P.dtype)
+    kernels.fill_columns(Q, columns)
+    places, shade = np.empty(len(P)), np.empty(len(Q))
+    kernels.shadows(P, axis, places)
+    kernels.shadows(Q, axis, shade)
     found = np.empty(len(P), P.dtype)
-    kernels.kth_squared(padded(P), columns, n, k, found)
+    kernels.kth_squared(points, places, columns, shade, k, found)
     return np.sqrt(found.astype(np.float64))
 
 

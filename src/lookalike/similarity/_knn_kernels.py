@@ -1,7 +1,10 @@
-"""Compiled distances to k-th neighbours between small sets: no distance matrix is built, nothing is sorted.
+"""Compiled distances to k-th neighbours between small sets: no distance matrix is built, no row is sorted.
 
 One row of distances at a time stays in the first cache. The k-th smallest of the minima of 64 interleaved
 groups bounds the k-th smallest of all from above, so that few groups are looked at a second time.
+
+The points that are searched lie in the order of their shadows on one axis. A window of them around the query
+gives a first radius, and only those whose shadow is within that radius are compared at all.
 """
 
 # mypy: disallow-untyped-defs=False
@@ -13,13 +16,15 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def _squared_distances(a, columns, out):
-    """From one point to all: ``columns`` holds a coordinate in each row, padded to a multiple of 9."""
+def _squared_distances(a, columns, first, last, out):
+    """From a point to some others: ``columns`` holds a coordinate in each row, padded to a multiple of 9."""
+    out = out[first:last]  # slices, for an index with an offset would not be compiled to vectors
     for c in range(0, len(columns), 9):
         a0, a1, a2, a3, a4 = a[c], a[c + 1], a[c + 2], a[c + 3], a[c + 4]
         a5, a6, a7, a8 = a[c + 5], a[c + 6], a[c + 7], a[c + 8]
-        r0, r1, r2, r3, r4 = columns[c], columns[c + 1], columns[c + 2], columns[c + 3], columns[c + 4]
-        r5, r6, r7, r8 = columns[c + 5], columns[c + 6], columns[c + 7], columns[c + 8]
+        r0, r1, r2 = columns[c][first:last], columns[c + 1][first:last], columns[c + 2][first:last]
+        r3, r4, r5 = columns[c + 3][first:last], columns[c + 4][first:last], columns[c + 5][first:last]
+        r6, r7, r8 = columns[c + 6][first:last], columns[c + 7][first:last], columns[c + 8][first:last]
         for j in range(len(out)):
             t0 = r0[j] - a0
             t1 = r1[j] - a1
@@ -115,49 +120,85 @@ def _kth_smallest(row, k, minima, ends, lanes, kept):
 
 
 @njit(nogil=True, cache=True)
-def fill_columns(values, start, stop, columns):
+def shadows(points, axis, out):
+    """The products of points with one direction."""
+    for i in range(len(points)):
+        total = 0.0
+        for j in range(len(axis)):
+            total += np.float64(points[i, j]) * axis[j]
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def fill_columns(values, columns):
     """Turn points into rows of coordinates, with points at infinity up to a multiple of 64; how many."""
-    n = stop - start
+    n = len(values)
     padded = -(-n // 64) * 64
     for j in range(values.shape[1]):
         for i in range(n):
-            columns[j, i] = values[start + i, j]
+            columns[j, i] = values[i, j]
         for i in range(n, padded):
             columns[j, i] = np.inf
     return padded
 
 
 @njit(nogil=True, cache=True)
-def kth_squared(points, columns, n, k, out):
-    """The squared distance of each point to its k-th nearest among the first ``n`` columns."""
+def kth_squared(points, places, columns, shade, k, out):
+    """The squared distance of each point to its k-th nearest among the columns.
+
+    ``places`` and ``shade`` are the shadows of points and columns, those of the columns in rising order.
+    """
+    n = -(-len(shade) // 64) * 64
+    width = 256 if k <= 64 else n
+    scale = 1e-9 * max(abs(shade[0]), abs(shade[-1]))
     row = np.empty(n, points.dtype)
     minima = np.empty(64, points.dtype)
     ends = np.empty(3, points.dtype)
     lanes = np.empty(65, np.int64)
     kept = np.empty(n + 1, points.dtype)
     for i in range(len(points)):
-        _squared_distances(points[i], columns, row)
-        out[i] = _kth_smallest(row, k, minima, ends, lanes, kept)
+        middle = np.searchsorted(shade, places[i])
+        first = max(0, min(n - width, (middle - width // 2) // 64 * 64))
+        last = min(n, first + width)
+        _squared_distances(points[i], columns, first, last, row)
+        found = _kth_smallest(row[first:last], k, minima, ends, lanes, kept)
+        reach = np.sqrt(np.float64(found)) * (1.0 + 1e-5) + scale
+        low = np.searchsorted(shade, places[i] - reach) // 64 * 64
+        high = -(-np.searchsorted(shade, places[i] + reach, side="right") // 64) * 64
+        if low < first:
+            _squared_distances(points[i], columns, low, first, row)
+        if high > last:
+            _squared_distances(points[i], columns, last, high, row)
+        if low < first or high > last:
+            part = row[min(low, first) : max(high, last)]
+            found = _kth_smallest(part, k, minima, ends, lanes, kept)
+        out[i] = found
 
 
 @njit(nogil=True, cache=True)
-def mean_log_kth(points, values, offsets, k, floor, out):
+def mean_log_kth(points, values, offsets, axis, k, floor, out):
     """For each bag, the mean over the points of the log of the distance to their k-th nearest in the bag.
 
     Distances below ``floor`` count as it. An empty bag gives infinity; a bag of fewer than k its farthest.
+    Each bag lies in the order of its shadows on the axis.
     """
     longest = 0
     for b in range(len(offsets) - 1):
         longest = max(longest, offsets[b + 1] - offsets[b])
     columns = np.zeros((points.shape[1], -(-longest // 64) * 64), points.dtype)
     found = np.empty(len(points), points.dtype)
+    places = np.empty(len(points))
+    shadows(points, axis, places)
+    shade = np.empty(longest)
     for b in range(len(offsets) - 1):
-        n = offsets[b + 1] - offsets[b]
+        bag = values[offsets[b] : offsets[b + 1]]
+        n = len(bag)
         if n == 0 or len(points) == 0:
             out[b] = np.inf
             continue
-        padded = fill_columns(values, offsets[b], offsets[b + 1], columns)
-        kth_squared(points, columns, padded, min(k, n), found)
+        fill_columns(bag, columns)
+        shadows(bag, axis, shade)
+        kth_squared(points, places, columns, shade[:n], min(k, n), found)
         total = 0.0
         for i in range(len(points)):
             total += np.log(max(np.float64(found[i]), floor * floor))

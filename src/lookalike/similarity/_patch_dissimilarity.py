@@ -17,7 +17,13 @@ from lookalike.arrays import Bags
 from lookalike.features import patch_bands
 from lookalike.parallel import LocalEngine, n_workers
 from lookalike.similarity import _knn_kernels as kernels
-from lookalike.similarity._knn_divergence import knn_jensen_shannon, kth_distances, padded
+from lookalike.similarity._knn_divergence import (
+    in_order,
+    knn_jensen_shannon,
+    kth_distances,
+    main_axis,
+    padded,
+)
 
 Values = NDArray[np.float64]
 LOWPASS = 3  # the number of the low-pass band
@@ -112,7 +118,12 @@ class PatchDissimilarity(BaseEstimator):
         self._weights = np.ones(4) if self.weights is None else np.asarray(self.weights, float)
         if self._weights.shape != (4,) or (self._weights < 0).any():
             raise ValueError("weights must be four numbers, none below zero.")
-        self._bands = patch_bands(X)
+        bands = patch_bands(X)
+        self._axes = [main_axis(band.values) for band in bands]
+        self._bands = [
+            Bags.from_list([in_order(bag, axis) for bag in band], dim=band.dim)
+            for band, axis in zip(bands, self._axes)
+        ]
         self._ranges = [_ranges(band) for band in self._bands]
         self._near: dict[tuple[int, int, int, int], float] = {}  # of an image to itself, once computed
         self.n_images_ = len(X)
@@ -122,7 +133,7 @@ class PatchDissimilarity(BaseEstimator):
         """The dissimilarity of each query to each image, in full and by the formula: (m, n)."""
         check_is_fitted(self)
         every = np.arange(self.n_images_)
-        rows = [self._of(query, every, range(4), 1) for query in _queries(Q)]
+        rows = [self._of(query, every, range(4), 1) for query in self._queries(Q)]
         return np.stack(rows) if rows else np.zeros((0, self.n_images_))
 
     def rank(self, Q: Bags) -> tuple[NDArray[np.int64], Values]:
@@ -134,7 +145,7 @@ class PatchDissimilarity(BaseEstimator):
         check_is_fitted(self)
         order = np.empty((len(Q), self.n_images_), np.int64)
         values = np.full((len(Q), self.n_images_), np.nan)
-        for i, query in enumerate(_queries(Q)):
+        for i, query in enumerate(self._queries(Q)):
             order[i] = self._first_look(query)
             n = min(self.n_candidates, self.n_images_) if self.preselect else self.n_images_
             chosen = np.sort(order[i, :n])
@@ -151,6 +162,11 @@ class PatchDissimilarity(BaseEstimator):
         order, values = self.rank(Q)
         n = min(self.n_images_, 10 if n_neighbors is None else n_neighbors)
         return (values[:, :n], order[:, :n]) if return_distance else order[:, :n]
+
+    def _queries(self, Q: Bags) -> list[list[NDArray[Any]]]:
+        """For each query its four bands, in the order that the kernel wants."""
+        bands = list(zip(patch_bands(Q), self._axes))
+        return [[in_order(band[i], axis) for band, axis in bands] for i in range(len(Q))]
 
     def _first_look(self, query: list[NDArray[Any]]) -> NDArray[np.int64]:
         every = np.arange(self.n_images_)
@@ -181,7 +197,7 @@ class PatchDissimilarity(BaseEstimator):
             if self.divergence == "jensen_shannon":
                 terms = self._symmetric(points, bags)
             elif self.direction == "query_first":
-                terms = self._query_first(points, bags, stride)
+                terms = self._query_first(points, bags, self._axes[number], stride)
                 terms *= self._varying(number, points, images)
                 with np.errstate(divide="ignore"):
                     terms += np.log(bags.sizes / max(len(points) - 1, 1))
@@ -199,19 +215,21 @@ class PatchDissimilarity(BaseEstimator):
             low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
         return np.count_nonzero(low < high, axis=1)
 
-    def _query_first(self, points: NDArray[Any], bags: Bags, stride: int) -> Values:
+    def _query_first(
+        self, points: NDArray[Any], bags: Bags, axis: NDArray[np.float64], stride: int
+    ) -> Values:
         """The mean log ratio of distances, from the query's points: (2.13) less its first term, over d."""
         out = np.zeros(len(bags))
         k_of = np.minimum(min(self.n_neighbors, len(points) - 1), bags.sizes)
         thin = np.ascontiguousarray(points[::stride])
         for k in np.unique(k_of[k_of > 0]):
             chosen = np.flatnonzero(k_of == k)
-            near = np.log(np.maximum(kth_distances(thin, points, k + 1), self.floor)).mean()
+            near = np.log(np.maximum(kth_distances(thin, points, k + 1, axis), self.floor)).mean()
             part = bags if len(chosen) == len(bags) else bags[chosen]
-            out[chosen] = self._mean_logs(padded(thin), part, int(k)) - near
+            out[chosen] = self._mean_logs(padded(thin), part, axis, int(k)) - near
         return out
 
-    def _mean_logs(self, thin: NDArray[Any], bags: Bags, k: int) -> Values:
+    def _mean_logs(self, thin: NDArray[Any], bags: Bags, axis: NDArray[np.float64], k: int) -> Values:
         out = np.empty(len(bags))
         workers = n_workers(self.n_jobs)
         # More pieces than threads: bags differ in size.
@@ -219,7 +237,8 @@ class PatchDissimilarity(BaseEstimator):
 
         def run(piece: tuple[int, int]) -> None:
             a, b = piece
-            kernels.mean_log_kth(thin, bags.values, bags.offsets[a : b + 1], k, self.floor, out[a:b])
+            offsets = bags.offsets[a : b + 1]
+            kernels.mean_log_kth(thin, bags.values, offsets, axis, k, self.floor, out[a:b])
 
         list(LocalEngine(workers).map(run, itertools.pairwise(cuts)))
         return out
@@ -228,8 +247,7 @@ class PatchDissimilarity(BaseEstimator):
         self, points: NDArray[Any], number: int, images: NDArray[np.int64], stride: int
     ) -> Values:
         """The same from each image's points; its distances to itself are computed once."""
-        offsets = np.array([0, len(points)])
-        whole = np.ascontiguousarray(points)
+        offsets, axis = np.array([0, len(points)]), self._axes[number]
 
         def ratio(i: int) -> float:
             own = self._bands[number][i]
@@ -238,10 +256,10 @@ class PatchDissimilarity(BaseEstimator):
                 return 0.0
             thin = np.ascontiguousarray(own[::stride])
             out = np.empty(1)
-            kernels.mean_log_kth(padded(thin), whole, offsets, k, self.floor, out)
+            kernels.mean_log_kth(padded(thin), points, offsets, axis, k, self.floor, out)
             key = (number, i, stride, k)
             if key not in self._near:
-                near = np.maximum(kth_distances(thin, own, k + 1), self.floor)
+                near = np.maximum(kth_distances(thin, own, k + 1, axis), self.floor)
                 self._near[key] = float(np.log(near).mean())
             return float(out[0] - self._near[key])
 
@@ -256,11 +274,6 @@ class PatchDissimilarity(BaseEstimator):
             return knn_jensen_shannon(points, np.ascontiguousarray(bag), k, floor=self.floor)
 
         return np.array(list(LocalEngine(n_workers(self.n_jobs)).map(pair, bags)))
-
-
-def _queries(Q: Bags) -> list[list[NDArray[Any]]]:
-    bands = patch_bands(Q)
-    return [[np.ascontiguousarray(band[i]) for band in bands] for i in range(len(Q))]
 
 
 def _ranges(bags: Bags) -> tuple[NDArray[Any], NDArray[Any]]:
