@@ -1,37 +1,32 @@
 """Two representations become a number, or a map that makes a kernel a dot product."""
 
 from lookalike.similarity._additive_kernel_pca import AdditiveKernelPCA
-from lookalike.similarity._bregman import BregmanDivergence
-from lookalike.similarity._bregman import bregman_divergence
-from lookalike.similarity._bregman import bregman_pairwise
-from lookalike.similarity._bregman import mahalanobis
-from lookalike.similarity._bregman import mixed_divergence
-from lookalike.similarity._bregman import natural_parameters
-from lookalike.similarity._bregman import smooth_histograms
-from lookalike.similarity._bregman import symmetrised_centroid
-from lookalike.similarity._contextual import contextual_histograms
-from lookalike.similarity._contextual import contextual_similarity
-from lookalike.similarity._contextual import smoothed_kl
-from lookalike.similarity._gaussians import gaussian_cross_entropy
-from lookalike.similarity._gaussians import gaussian_kl
-from lookalike.similarity._gaussians import gaussian_probability_product
-from lookalike.similarity._histogram_kernels import additive_kernel
-from lookalike.similarity._histogram_kernels import exponential_kernel
+from lookalike.similarity._bregman import (
+    BregmanDivergence,
+    bregman_divergence,
+    bregman_pairwise,
+    mahalanobis,
+    mixed_divergence,
+    natural_parameters,
+    smooth_histograms,
+    symmetrised_centroid,
+)
+from lookalike.similarity._contextual import contextual_histograms, contextual_similarity, smoothed_kl
+from lookalike.similarity._gaussians import gaussian_cross_entropy, gaussian_kl, gaussian_probability_product
+from lookalike.similarity._histogram_kernels import additive_kernel, exponential_kernel
 from lookalike.similarity._kernel_pca_map import KernelPCAMap
-from lookalike.similarity._knn_divergence import knn_cross_entropy
-from lookalike.similarity._knn_divergence import knn_entropy
-from lookalike.similarity._knn_divergence import knn_jensen_shannon
-from lookalike.similarity._knn_divergence import knn_kl
-from lookalike.similarity._mixture_kernels import kl_kernel
-from lookalike.similarity._mixture_kernels import mean_bandwidth
-from lookalike.similarity._mixture_kernels import mixture_kl
-from lookalike.similarity._mixture_kernels import probability_product
-from lookalike.similarity._mixture_kernels import symmetric_kl
+from lookalike.similarity._knn_divergence import knn_cross_entropy, knn_entropy, knn_jensen_shannon, knn_kl
+from lookalike.similarity._mixture_kernels import (
+    kl_kernel,
+    mean_bandwidth,
+    mixture_kl,
+    probability_product,
+    symmetric_kl,
+)
 from lookalike.similarity._mixture_supervector import MixtureSupervector
 from lookalike.similarity._patch_dissimilarity import PatchDissimilarity
 from lookalike.similarity._random_fourier_map import RandomFourierMap
-from lookalike.similarity._set_kernels import set_kernel
-from lookalike.similarity._set_kernels import transport_distance
+from lookalike.similarity._set_kernels import set_kernel, transport_distance
 from lookalike.similarity._similarity_vectors import SimilarityVectors
 from lookalike.similarity._square_root_map import SquareRootMap
 
