@@ -174,10 +174,23 @@ def test_graph_shapes_sharing_and_sparse_form():
     assert KNNGraph.build([[1.0]], n_neighbors=3).to_sparse().nnz == 0
 
 
+def test_a_subset_of_the_graph_keeps_whom_it_can():
+    X = np.random.default_rng(9).normal(size=(30, 2))
+    graph = KNNGraph.build(X, n_neighbors=29)
+    points = np.array([3, 4, 8, 15, 16, 23])
+    part = graph.subset(points)
+    whole = KNNGraph.build(X[points], n_neighbors=5)
+    np.testing.assert_array_equal(part.indices[:, :5], whole.indices)
+    np.testing.assert_allclose(part.distances[:, :5], whole.distances)
+    assert (part.indices[:, 5:] == -1).all() and np.isinf(part.distances[:, 5:]).all()
+    assert part.to_sparse().nnz == 30
+    assert (part.subset(np.array([0, 1])).indices[:, 1:] == -1).all()
+
+
 def test_graph_refuses_what_is_not_one():
     with pytest.raises(ValueError, match="one shape"):
         KNNGraph(np.zeros((2, 1), np.int32), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="between 0"):
+    with pytest.raises(ValueError, match="must lie"):
         KNNGraph(np.full((2, 1), 7, np.int32), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="square"):
         KNNGraph.build(np.zeros((2, 3)), metric="precomputed")

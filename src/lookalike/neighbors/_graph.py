@@ -23,9 +23,10 @@ class KNNGraph:
     Parameters
     ----------
     indices : integer array of shape (m, k)
-        Row i: the neighbours of point i, nearest first, without i itself.
+        Row i: the neighbours of point i, nearest first, without i itself. A row that has fewer ends
+        in −1.
     distances : array of shape (m, k)
-        Their distances.
+        Their distances, infinite where there is no neighbour.
     metric : str or callable
         The distance they are measured with.
 
@@ -48,8 +49,8 @@ class KNNGraph:
                 "a graph needs indices and distances of one shape (points, neighbours), "
                 f"but has {self.indices.shape} and {self.distances.shape}."
             )
-        if self.indices.size and not (self.indices.min() >= 0 and self.indices.max() < len(self.indices)):
-            raise ValueError("a graph's indices must lie between 0 and its number of points.")
+        if self.indices.size and not (self.indices.min() >= -1 and self.indices.max() < len(self.indices)):
+            raise ValueError("a graph's indices must lie below its number of points; −1 is no neighbour.")
 
     @classmethod
     def build(
@@ -89,6 +90,24 @@ class KNNGraph:
 
     def to_sparse(self, *, connectivity: bool = False) -> csr_array:
         """A scipy sparse array of distances, or of ones."""
-        m, k = self.indices.shape
-        values = np.ones(m * k, np.float32) if connectivity else np.ravel(self.distances)
-        return csr_array((values, np.ravel(self.indices), np.arange(m + 1) * k), shape=(m, m))
+        m = len(self)
+        there = self.indices >= 0
+        values = np.ones(there.sum(), np.float32) if connectivity else self.distances[there]
+        starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        return csr_array((values, self.indices[there], starts), shape=(m, m))
+
+    def subset(self, points: NDArray[np.integer]) -> KNNGraph:
+        """The graph of some of the points: of each row, those neighbours that are among them.
+
+        No distance is computed; a row keeps fewer neighbours than it had, so ask for some more before.
+        """
+        new = np.full(len(self) + 1, -1, np.int32)  # the last place answers for −1
+        new[points] = np.arange(len(points))
+        indices = new[self.indices[points]]
+        order = np.argsort(indices < 0, axis=1, kind="stable")
+        distances = np.where(indices < 0, np.inf, self.distances[points])
+        return KNNGraph(
+            np.take_along_axis(indices, order, axis=1),
+            np.take_along_axis(distances, order, axis=1),
+            self.metric,
+        )
