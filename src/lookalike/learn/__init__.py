@@ -32,6 +32,7 @@ from lookalike.learn._planes._multiple import hyperplane_bound
 from lookalike.learn._prototype_classifier import PrototypeClassifier
 from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 from lookalike.learn._sparse_logistic_regression import SparseLogisticRegression
+from lookalike.learn._unn import UNNClassifier
 from lookalike.learn._words._ensembles import FrequentWords
 from lookalike.learn._words._ensembles import HierarchicalEnsemble
 from lookalike.learn._words._ensembles import MaxWinsEnsemble
@@ -71,6 +72,7 @@ __all__ = [
     "TargetSearch",
     "Taxonomy",
     "TranslationModel",
+    "UNNClassifier",
     "association_rules",
     "collaborative_votes",
     "hyperplane_bound",
