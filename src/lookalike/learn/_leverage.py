@@ -242,20 +242,46 @@ def boost(
     scale = np.ones(m) if key_scale is None else key_scale
     order = visiting_order(chooser, edges.codes, random_state)
     code = {"lazy": 2, "random": 2, "by-class": 2, "decrease": 1}.get(chooser, 0)
-    starts, places = kernels.reverse_graph(edges.indices)
-    last = (order, code, chooser == "boosting", rounds, wanted, SMOOTHINGS[smoothing], epsilon, learning_rate)
+    rule = kernels.Rule(
+        loss=LOSSES[loss],
+        chooser=code,
+        repeats=chooser == "boosting",
+        n_rounds=rounds,
+        n_wanted=wanted,
+        smoothing=SMOOTHINGS[smoothing],
+        epsilon=float(epsilon),
+        rate=float(learning_rate),
+    )
     if edges.values is None and loss == "exponential":
         # A weight of zero would make ratios of nothing; this one is as good as none.
-        faint = np.maximum(weights, kernels.FAINT)
-        columns = (edges.up, edges.down, scale, faint)
-        return Rounds(*kernels.boost_closed(edges.indices, edges.codes, starts, places, *columns, *last))
+        weights = np.maximum(weights, kernels.FAINT)
+        return Rounds(*kernels.boost_closed(edge_matrix(edges), rule, scale, weights, order))
+    return Rounds(*kernels.boost_general(edge_matrix(edges, True), rule, scale, weights, order))
+
+
+def edge_matrix(edges: Edges, with_values: bool = False) -> kernels.Matrix:
+    """The edges as the compiled loops take them: with the columns, and how many signs each has."""
+    indices, codes = edges.indices, edges.codes
+    starts, places = kernels.reverse_graph(indices)
     values = edges.values
-    if values is None:
-        values = _edges(edges.indices, edges.codes, edges.up, edges.down, np.ones(edges.indices.shape)).values
-    assert values is not None
-    columns = (edges.up, edges.down, scale, weights)
-    return Rounds(
-        *kernels.boost_general(edges.indices, np.ravel(values), starts, places, *columns, LOSSES[loss], *last)
+    if values is None and with_values:
+        values = _edges(indices, codes, edges.up, edges.down, np.ones(indices.shape)).values
+    rows, columns = np.divmod(places, max(1, indices.shape[1]))
+    owners = indices[rows, columns]
+    m = len(codes)
+    signs = (
+        np.where(codes[rows] == codes[owners], 1, -1) if values is None else np.sign(values[rows, columns])
+    )
+    return kernels.Matrix(
+        indices=indices,
+        codes=codes,
+        starts=starts,
+        places=places,
+        values=np.zeros(0) if values is None else np.ravel(values),
+        up=edges.up,
+        down=edges.down,
+        n_plus=np.bincount(owners[signs > 0], minlength=m),
+        n_minus=np.bincount(owners[signs < 0], minlength=m),
     )
 
 

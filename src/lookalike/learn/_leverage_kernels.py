@@ -2,7 +2,13 @@
 
 A column j of the edge matrix is a possible prototype; its entries are the points i that have j among
 their neighbours. A neighbour below 0 is none (rows may be shorter than the graph is wide).
+
+The key of a column in the heap is an upper bound of its criterion. A column that comes to the top is
+valued afresh, in the order of its rows, before it is believed. So few columns are valued in a round, and
+yet the sequence of choices is that of the naive chooser, digit for digit.
 """
+
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -16,8 +22,13 @@ NEEDED, ALWAYS, NORMALISED = 0, 1, 2  # smoothing
 FOLLOW = 0.95  # the normalised smoothing follows the mean weight in steps of 5 %
 RECOUNT = 256  # rounds after which the risk is summed afresh
 
+# The edge matrix: rows as a graph, and its columns (see `reverse_graph`).
+Matrix = namedtuple("Matrix", "indices codes starts places values up down n_plus n_minus")
+# What a round does; numbers only.
+Rule = namedtuple("Rule", "loss chooser repeats n_rounds n_wanted smoothing epsilon rate")
 
-@njit(nogil=True, cache=True)
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def reverse_graph(indices):  # type: ignore[no-untyped-def]
     """For each point the places (row · k + column) where it is a neighbour, by ascending row."""
     m, k = indices.shape
@@ -29,7 +40,9 @@ def reverse_graph(indices):  # type: ignore[no-untyped-def]
     for j in range(m):
         starts[j + 1] += starts[j]
     places = np.empty(starts[m], np.int64)
-    ends = starts[:-1].copy()
+    ends = np.empty(m, np.int64)
+    for j in range(m):
+        ends[j] = starts[j]
     for i in range(m):
         for t in range(k):
             j = indices[i, t]
@@ -42,7 +55,7 @@ def reverse_graph(indices):  # type: ignore[no-untyped-def]
 # -- a binary heap that knows where each column is ----------------------------------------------------
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _sift_up(heap, where, keys, at):  # type: ignore[no-untyped-def]
     j = heap[at]
     while at > 0:
@@ -57,7 +70,7 @@ def _sift_up(heap, where, keys, at):  # type: ignore[no-untyped-def]
     where[j] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _sift_down(heap, where, keys, at, size):  # type: ignore[no-untyped-def]
     j = heap[at]
     while True:
@@ -79,7 +92,7 @@ def _sift_down(heap, where, keys, at, size):  # type: ignore[no-untyped-def]
     where[j] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _heapify(heap, where, keys, size):  # type: ignore[no-untyped-def]
     for at in range(size):
         where[heap[at]] = at
@@ -87,7 +100,7 @@ def _heapify(heap, where, keys, size):  # type: ignore[no-untyped-def]
         _sift_down(heap, where, keys, at, size)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _take_out(heap, where, keys, j, size):  # type: ignore[no-untyped-def]
     """Remove column j; the new size."""
     size -= 1
@@ -102,217 +115,190 @@ def _take_out(heap, where, keys, j, size):  # type: ignore[no-untyped-def]
     return size
 
 
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sift(heap, where, keys, at, size):  # type: ignore[no-untyped-def]
+    """Move a column whose key changed to its place."""
+    j = heap[at]
+    _sift_up(heap, where, keys, at)
+    if where[j] == at:
+        _sift_down(heap, where, keys, at, size)
+
+
 # -- columns of two values, exponential loss: everything in closed form --------------------------------
 
 
-@njit(nogil=True, cache=True)
-def _log_ratio(plus, minus, n_plus, n_minus, up, down, smoothing, epsilon):  # type: ignore[no-untyped-def]
+@njit(nogil=True, cache=True, error_model="numpy")
+def _log_ratio(j, plus, minus, matrix, smoothing, epsilon):  # type: ignore[no-untyped-def]
     """The logarithm whose (up + down)-th part is the step."""
-    if n_plus + n_minus == 0:
+    if matrix.n_plus[j] + matrix.n_minus[j] == 0:
         return -LOG_LIMIT
     extra = 0.0
-    if smoothing != NEEDED or n_plus == 0 or n_minus == 0:
-        extra = epsilon * min(up, down)
-    ratio = np.log((up * plus + extra) / (down * minus + extra))
+    if smoothing != NEEDED or matrix.n_plus[j] == 0 or matrix.n_minus[j] == 0:
+        extra = epsilon * min(matrix.up[j], matrix.down[j])
+    ratio = np.log((matrix.up[j] * plus + extra) / (matrix.down[j] * minus + extra))
     return min(max(ratio, -LOG_LIMIT), LOG_LIMIT)
 
 
-@njit(nogil=True, cache=True)
-def _closed_key(chooser, ratio, plus, minus, up, down, scale, rate):  # type: ignore[no-untyped-def]
-    if chooser == LARGEST:
-        return ratio * scale / (up + down)
-    if ratio <= 0.0:
-        return -1.0
-    step = rate * ratio / (up + down)
-    return plus * (1.0 - np.exp(-step * up)) + minus * (1.0 - np.exp(step * down))
-
-
-@njit(nogil=True, cache=True)
-def _column_sums(j, starts, places, k, codes, w):  # type: ignore[no-untyped-def]
-    plus = 0.0
-    minus = 0.0
-    for p in range(starts[j], starts[j + 1]):
-        i = places[p] // k
-        if codes[i] == codes[j]:
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sum_column(j, matrix, w, sums):  # type: ignore[no-untyped-def]
+    """w⁺ and w⁻ afresh; the last two places are their largest since then, which bounds the rounding."""
+    k = matrix.indices.shape[1]
+    plus, minus = 0.0, 0.0
+    for p in range(matrix.starts[j], matrix.starts[j + 1]):
+        i = matrix.places[p] // k
+        if matrix.codes[i] == matrix.codes[j]:
             plus += w[i]
         else:
             minus += w[i]
-    return plus, minus
+    sums[j, 0] = sums[j, 2] = plus
+    sums[j, 1] = sums[j, 3] = minus
 
 
-@njit(nogil=True, cache=True)
-def boost_closed(  # type: ignore[no-untyped-def]
-    indices,
-    codes,
-    starts,
-    places,
-    up,
-    down,
-    scale,
-    start_weights,
-    order,
-    chooser,
-    repeats,
-    n_rounds,
-    n_wanted,
-    smoothing,
-    epsilon,
-    rate,
-):
+@njit(nogil=True, cache=True, error_model="numpy")
+def _value_closed(touched, exact, matrix, rule, epsilon, scale, w, sums, ratios, keys):  # type: ignore[no-untyped-def]
+    """New keys of the touched columns: exact ones, or upper bounds that are never lower than the last.
+
+    Gives the columns back in place: those whose key rose, and their number.
+    """
+    rose = 0
+    for q in range(len(touched)):
+        j = touched[q]
+        if exact or sums[j, 0] < 0.5 * sums[j, 2] or sums[j, 1] < 0.5 * sums[j, 3]:
+            _sum_column(j, matrix, w, sums)
+        plus, minus = sums[j, 0], sums[j, 1]
+        ratio = _log_ratio(j, plus, minus, matrix, rule.smoothing, epsilon)
+        if exact:
+            ratios[j] = ratio
+        else:
+            ratio += SLACK
+        span = matrix.up[j] + matrix.down[j]
+        if rule.chooser != DECREASE:
+            key = ratio * scale[j] / span
+        elif ratio <= 0.0:
+            key = -1.0
+        else:
+            step = rule.rate * ratio / span
+            key = plus * (1.0 - np.exp(-step * matrix.up[j])) + minus * (1.0 - np.exp(step * matrix.down[j]))
+            key += 0.0 if exact else SLACK * (plus + minus)
+        if exact or key > keys[j]:
+            keys[j] = key
+            touched[rose] = j
+            rose += 1
+    return rose
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _reweigh_closed(j, step, matrix, w, sums, alive, stamp, t, touched):  # type: ignore[no-untyped-def]
+    """Reweigh the points that have j as a neighbour, and add up the columns of their neighbours."""
+    k = matrix.indices.shape[1]
+    with_plus, with_minus = np.exp(-step * matrix.up[j]), np.exp(step * matrix.down[j])
+    change = 0.0
+    n_touched = 0
+    for p in range(matrix.starts[j], matrix.starts[j + 1]):
+        i = matrix.places[p] // k
+        old = w[i]
+        w[i] = max(old * (with_plus if matrix.codes[i] == matrix.codes[j] else with_minus), FAINT)
+        gain = w[i] - old
+        change += gain
+        for c in range(k):
+            j2 = matrix.indices[i, c]
+            if j2 < 0:
+                break
+            if alive[j2] < 0:
+                continue
+            side = 0 if matrix.codes[i] == matrix.codes[j2] else 1
+            sums[j2, side] += gain
+            sums[j2, side + 2] = max(sums[j2, side + 2], sums[j2, side])
+            if stamp[j2] != t:
+                stamp[j2] = t
+                touched[n_touched] = j2
+                n_touched += 1
+    return change, n_touched
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untyped-def]
     """The rounds for edges +up[j] (same code) and −down[j] (another), exponential loss.
 
-    The key of a column in the heap is an upper bound of its criterion, from running sums; a column that
-    comes to the top is summed afresh, in the order of its rows, before it is believed. So the sequence
-    is that of the naive chooser, digit for digit.
+    Gives the prototype, step and reject loss of each round, the risks, and the final weights.
     """
-    m, k = indices.shape
-    w = start_weights.copy()
-    total = w.sum()
-    used_total = total
-    plus, minus = np.empty(m), np.empty(m)
-    n_plus, n_minus = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    keys = np.empty(m)
-    for j in range(m):
-        for p in range(starts[j], starts[j + 1]):
-            if codes[places[p] // k] == codes[j]:
-                n_plus[j] += 1
-            else:
-                n_minus[j] += 1
-    base_epsilon = epsilon
-    if smoothing == NORMALISED:
-        epsilon = base_epsilon * total / m
-    for j in range(m):
-        plus[j], minus[j] = _column_sums(j, starts, places, k, codes, w)
-        ratio = _log_ratio(plus[j], minus[j], n_plus[j], n_minus[j], up[j], down[j], smoothing, epsilon)
-        keys[j] = _closed_key(chooser, ratio, plus[j], minus[j], up[j], down[j], scale[j], rate)
-    top_plus, top_minus = plus.copy(), minus.copy()  # largest since the last fresh sum: bounds the rounding
-    fresh = np.ones(m, np.bool_)
-    heap = np.arange(m)
-    where = np.arange(m)
-    size = m
-    if chooser != IN_ORDER:
-        _heapify(heap, where, keys, size)
-
-    chosen = np.empty(n_rounds, np.int64)
-    steps, losses = np.empty(n_rounds), np.empty(n_rounds)
-    risks = np.empty(n_rounds + 1)
+    m = len(weights)
+    w, total = np.empty(m), 0.0
+    for i in range(m):
+        w[i] = weights[i]
+        total += w[i]
+    followed = total
+    epsilon = rule.epsilon * (total / m if rule.smoothing == NORMALISED else 1.0)
+    heap, where, size = np.arange(m), np.arange(m), m
+    touched, n_touched = np.arange(m), m
+    stamp = np.full(m, -1)
+    sums, ratios, keys = np.empty((m, 4)), np.empty(m), np.empty(m)
+    fresh, seen = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
+    chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
+    losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
     risks[0] = total / m
-    seen = np.zeros(m, np.bool_)
-    stamp = np.full(m, -1, np.int64)
-    touched = np.empty(m, np.int64)
-    distinct = 0
-    t = 0
-    turn = 0
-    while t < n_rounds and distinct < n_wanted:
-        # Choose.
-        if chooser == IN_ORDER:
-            if turn >= len(order):
+    t, turn, ready, distinct = np.int64(0), 0, -1, 0
+    exact, all_anew = t == 0, t == 0
+    while t < rule.n_rounds and distinct < rule.n_wanted:
+        for q in range(n_touched):
+            fresh[touched[q]] = exact
+        rose = _value_closed(touched[:n_touched], exact, matrix, rule, epsilon, scale, w, sums, ratios, keys)
+        if all_anew:
+            _heapify(heap, where, keys, size)
+        elif rule.chooser != IN_ORDER:
+            for q in range(rose):
+                _sift(heap, where, keys, where[touched[q]], size)
+        # Choose; a column whose key is an old bound is valued afresh first.
+        if rule.chooser == IN_ORDER:
+            while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
+                turn += 1
+            if turn == len(order):
                 break
             j = order[turn]
-            turn += 1
-            if n_plus[j] + n_minus[j] == 0:
-                continue
-            plus[j], minus[j] = _column_sums(j, starts, places, k, codes, w)
+        elif size == 0 or keys[heap[0]] <= 0.0:
+            break
         else:
-            if size == 0:
-                break
             j = heap[0]
-            if not fresh[j]:
-                plus[j], minus[j] = _column_sums(j, starts, places, k, codes, w)
-                top_plus[j], top_minus[j] = plus[j], minus[j]
-                ratio = _log_ratio(
-                    plus[j], minus[j], n_plus[j], n_minus[j], up[j], down[j], smoothing, epsilon
-                )
-                keys[j] = _closed_key(chooser, ratio, plus[j], minus[j], up[j], down[j], scale[j], rate)
-                fresh[j] = True
-                _sift_down(heap, where, keys, 0, size)
-                continue
-            if keys[j] <= 0.0:
-                break
-        ratio = _log_ratio(plus[j], minus[j], n_plus[j], n_minus[j], up[j], down[j], smoothing, epsilon)
-        step = rate * ratio / (up[j] + down[j])
-        chosen[t] = j
-        steps[t] = step
-        losses[t] = min(plus[j], minus[j]) / (plus[j] + minus[j])
-        if not seen[j]:
-            seen[j] = True
-            distinct += 1
-        if not repeats and chooser != IN_ORDER:
+        all_anew = False
+        if (rule.chooser == IN_ORDER and ready != j) or not fresh[j]:
+            ready = j
+            touched[0], n_touched, exact = j, 1, True
+            continue
+        turn += 1
+        ready = -1
+        step = rule.rate * ratios[j] / (matrix.up[j] + matrix.down[j])
+        chosen[t], steps[t] = j, step
+        losses[t] = min(sums[j, 0], sums[j, 1]) / (sums[j, 0] + sums[j, 1])
+        distinct += not seen[j]
+        seen[j] = True
+        if not rule.repeats and rule.chooser != IN_ORDER:
             size = _take_out(heap, where, keys, j, size)
-        # Reweigh the points that have j as a neighbour, and the columns of their neighbours.
-        factor_plus, factor_minus = np.exp(-step * up[j]), np.exp(step * down[j])
-        n_touched = 0
-        for p in range(starts[j], starts[j + 1]):
-            i = places[p] // k
-            old = w[i]
-            w[i] = max(old * (factor_plus if codes[i] == codes[j] else factor_minus), FAINT)
-            change = w[i] - old
-            total += change
-            if chooser == IN_ORDER:
-                continue
-            for c in range(k):
-                j2 = indices[i, c]
-                if j2 < 0:
-                    break
-                if where[j2] < 0:
-                    continue
-                if codes[i] == codes[j2]:
-                    plus[j2] += change
-                    top_plus[j2] = max(top_plus[j2], plus[j2])
-                else:
-                    minus[j2] += change
-                    top_minus[j2] = max(top_minus[j2], minus[j2])
-                if stamp[j2] != t:
-                    stamp[j2] = t
-                    touched[n_touched] = j2
-                    n_touched += 1
+        change, n_touched = _reweigh_closed(j, step, matrix, w, sums, where, stamp, t, touched)
+        total += change
         t += 1
         if t % RECOUNT == 0:
-            total = w.sum()
+            total = 0.0
+            for i in range(m):
+                total += w[i]
         risks[t] = total / m
-        shrunk = smoothing == NORMALISED and total < FOLLOW * used_total
-        if shrunk:
-            used_total = total
-            epsilon = base_epsilon * total / m
-        if chooser == IN_ORDER:
-            continue
-        if shrunk:
+        exact = False
+        if rule.chooser == IN_ORDER:
+            n_touched = 0
+        if rule.smoothing == NORMALISED and total < FOLLOW * followed:
             # Every key depends on the mean weight: value them all again.
-            for at in range(size):
-                j2 = heap[at]
-                plus[j2], minus[j2] = _column_sums(j2, starts, places, k, codes, w)
-                top_plus[j2], top_minus[j2] = plus[j2], minus[j2]
-                ratio = _log_ratio(
-                    plus[j2], minus[j2], n_plus[j2], n_minus[j2], up[j2], down[j2], smoothing, epsilon
-                )
-                keys[j2] = _closed_key(chooser, ratio, plus[j2], minus[j2], up[j2], down[j2], scale[j2], rate)
-                fresh[j2] = True
-            _heapify(heap, where, keys, size)
-            continue
-        for q in range(n_touched):
-            j2 = touched[q]
-            if plus[j2] < 0.5 * top_plus[j2] or minus[j2] < 0.5 * top_minus[j2]:
-                plus[j2], minus[j2] = _column_sums(j2, starts, places, k, codes, w)
-                top_plus[j2], top_minus[j2] = plus[j2], minus[j2]
-            ratio = _log_ratio(
-                plus[j2], minus[j2], n_plus[j2], n_minus[j2], up[j2], down[j2], smoothing, epsilon
-            )
-            bound = _closed_key(
-                chooser, ratio + SLACK, plus[j2], minus[j2], up[j2], down[j2], scale[j2], rate
-            )
-            if chooser == DECREASE:
-                bound += SLACK * (plus[j2] + minus[j2])
-            fresh[j2] = False
-            if bound > keys[j2]:
-                keys[j2] = bound
-                _sift_up(heap, where, keys, where[j2])
+            followed = total
+            epsilon = rule.epsilon * total / m
+            if rule.chooser != IN_ORDER:
+                n_touched, exact, all_anew = size, True, True
+                for at in range(size):
+                    touched[at] = heap[at]
     return chosen[:t], steps[:t], losses[:t], risks[: t + 1], w
 
 
 # -- any edges, any loss: each step is the root of a decreasing function --------------------------------
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def loss_value(loss, x):  # type: ignore[no-untyped-def]
     """ψ(x)."""
     if loss == EXPONENTIAL:
@@ -326,7 +312,7 @@ def loss_value(loss, x):  # type: ignore[no-untyped-def]
     return 1.0 / (root + x) if x > 0 else root - x
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _log_weight(loss, x):  # type: ignore[no-untyped-def]
     """log(−ψ'(x)) and its derivative (not for the squared loss)."""
     if loss == EXPONENTIAL:
@@ -343,7 +329,7 @@ def _log_weight(loss, x):  # type: ignore[no-untyped-def]
     return np.log((root - x) / root), -1.0 / (root * root * (root - x))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def loss_weight(loss, x):  # type: ignore[no-untyped-def]
     """−ψ'(x)."""
     if loss == SQUARED:
@@ -351,123 +337,94 @@ def loss_weight(loss, x):  # type: ignore[no-untyped-def]
     return np.exp(_log_weight(loss, x)[0])
 
 
-@njit(nogil=True, cache=True)
-def _balance(step, loss, j, starts, places, k, values, edges, weights, extra, up, down):  # type: ignore[no-untyped-def]
+@njit(nogil=True, cache=True, error_model="numpy")
+def _balance(step, j, loss, matrix, edges, weights, extra):  # type: ignore[no-untyped-def]
     """log S₊(δ) − log S₋(δ) of a column and its derivative; S± = Σ s|r|·(−ψ'(e + δr)) by sign of r."""
-    top_plus, top_minus = -np.inf, -np.inf
-    sum_plus, sum_minus, slope_plus, slope_minus = 0.0, 0.0, 0.0, 0.0
+    k = matrix.indices.shape[1]
     zero = _log_weight(loss, 0.0)[0]
-    # Sums relative to the largest term so far; a larger one rescales what is there.
-    for p in range(starts[j] - (2 if extra > 0.0 else 0), starts[j + 1]):
-        if p < starts[j]:  # the two pseudo-examples of the smoothing
-            r = up if p == starts[j] - 1 else -down
+    # For each sign: the largest logarithm so far, the sum relative to it, and the sum of the slopes.
+    top = (-np.inf, -np.inf)
+    total = (0.0, 0.0)
+    slope = (0.0, 0.0)
+    first = matrix.starts[j]
+    for p in range(first - (2 if extra > 0.0 else 0), matrix.starts[j + 1]):
+        if p < first:  # the two pseudo-examples of the smoothing
+            r = matrix.up[j] if p == first - 1 else -matrix.down[j]
             z, dz = _log_weight(loss, step * r)
             z -= zero
             mass = extra
         else:
-            r = values[places[p]]
-            i = places[p] // k
+            r = matrix.values[matrix.places[p]]
+            i = matrix.places[p] // k
             mass = weights[i] * abs(r)
             if mass == 0.0:
                 continue
             z, dz = _log_weight(loss, edges[i] + step * r)
-        if r > 0:
-            if z > top_plus:
-                fall = np.exp(top_plus - z)
-                sum_plus *= fall
-                slope_plus *= fall
-                top_plus = z
-            term = mass * np.exp(z - top_plus)
-            sum_plus += term
-            slope_plus += term * dz * r
+        side = 0 if r > 0 else 1
+        highest = max(top[side], z)
+        fall = np.exp(top[side] - highest)
+        term = mass * np.exp(z - highest)
+        now = total[side] * fall + term
+        change = slope[side] * fall + term * dz * r
+        if side == 0:
+            top, total, slope = (highest, top[1]), (now, total[1]), (change, slope[1])
         else:
-            if z > top_minus:
-                fall = np.exp(top_minus - z)
-                sum_minus *= fall
-                slope_minus *= fall
-                top_minus = z
-            term = mass * np.exp(z - top_minus)
-            sum_minus += term
-            slope_minus += term * dz * r
-    value = top_plus + np.log(sum_plus) - top_minus - np.log(sum_minus)
-    return value, slope_plus / sum_plus - slope_minus / sum_minus
+            top, total, slope = (top[0], highest), (total[0], now), (slope[0], change)
+    value = top[0] + np.log(total[0]) - top[1] - np.log(total[1])
+    return value, slope[0] / total[0] - slope[1] / total[1]
 
 
-@njit(nogil=True, cache=True)
-def solve_column(loss, j, starts, places, k, values, edges, weights, extra, up, down):  # type: ignore[no-untyped-def]
-    """The step of column j, which has entries of both signs or ``extra`` > 0: Newton within a bracket.
+@njit(nogil=True, cache=True, error_model="numpy")
+def _squared_step(j, matrix, edges, weights):  # type: ignore[no-untyped-def]
+    """Least squares along one column."""
+    k = matrix.indices.shape[1]
+    over, under = 0.0, 0.0
+    for p in range(matrix.starts[j], matrix.starts[j + 1]):
+        i = matrix.places[p] // k
+        r = matrix.values[matrix.places[p]]
+        over += weights[i] * r * (1.0 - edges[i])
+        under += weights[i] * r * r
+    return over / under if under > 0.0 else 0.0
 
-    It always starts at 0, so the answer depends on the column alone.
-    """
-    limit = LOG_LIMIT / (up + down)
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _extra(j, matrix, smoothing, epsilon):  # type: ignore[no-untyped-def]
+    """The mass of each pseudo-example of a column."""
+    if smoothing != NEEDED or matrix.n_plus[j] == 0 or matrix.n_minus[j] == 0:
+        return epsilon * min(matrix.up[j], matrix.down[j])
+    return 0.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def solve_column(j, loss, matrix, edges, weights, extra):  # type: ignore[no-untyped-def]
+    """The step of column j: Newton within a bracket. It starts at 0: the column alone decides it."""
+    limit = LOG_LIMIT / (matrix.up[j] + matrix.down[j])
+    if matrix.n_plus[j] + matrix.n_minus[j] == 0:
+        return -limit
     if loss == SQUARED:
-        over, under = 0.0, 0.0
-        for p in range(starts[j], starts[j + 1]):
-            i = places[p] // k
-            r = values[places[p]]
-            over += weights[i] * r * (1.0 - edges[i])
-            under += weights[i] * r * r
-        return min(max(over / under, -limit), limit) if under > 0.0 else 0.0
-    low, high = -limit, limit
+        return min(max(_squared_step(j, matrix, edges, weights), -limit), limit)
+    low, high = -np.inf, np.inf
     step = 0.0
     for _ in range(100):
-        value, slope = _balance(step, loss, j, starts, places, k, values, edges, weights, extra, up, down)
-        if value == 0.0:
+        value, slope = _balance(step, j, loss, matrix, edges, weights, extra)
+        if value == 0.0 or (step == limit and value > 0.0) or (step == -limit and value < 0.0):
             break
         if value > 0.0:
             low = step
         else:
             high = step
-        new = step - value / slope if slope < 0.0 else np.nan
-        if not (low < new < high):
-            if new >= limit or new <= -limit:
-                # Straight to the end of the bracket: it may be the answer.
-                end = limit if new > 0 else -limit
-                at_end, _ = _balance(end, loss, j, starts, places, k, values, edges, weights, extra, up, down)
-                if at_end * end >= 0.0:
-                    return end
-            new = 0.5 * (low + high)
-        if abs(new - step) <= 4e-16 * abs(new):
-            step = new
-            break
+        new = step - value / slope
+        if not (low < new < high):  # also where the slope vanished
+            new = 0.5 * (max(low, -limit) + min(high, limit))
+        new = min(max(new, -limit), limit)
+        done = abs(new - step) <= 4e-16 * abs(new)
         step = new
+        if done:
+            break
     return step
 
 
-@njit(nogil=True, cache=True)
-def _column_extra(n_plus, n_minus, up, down, smoothing, epsilon):  # type: ignore[no-untyped-def]
-    if smoothing != NEEDED or n_plus == 0 or n_minus == 0:
-        return epsilon * min(up, down)
-    return 0.0
-
-
-@njit(nogil=True, cache=True)
-def _general_step(  # type: ignore[no-untyped-def]
-    loss, j, starts, places, k, values, edges, weights, n_plus, n_minus, up, down, smoothing, epsilon
-):
-    if n_plus[j] + n_minus[j] == 0:
-        return -LOG_LIMIT / (up[j] + down[j])
-    extra = _column_extra(n_plus[j], n_minus[j], up[j], down[j], smoothing, epsilon)
-    return solve_column(loss, j, starts, places, k, values, edges, weights, extra, up[j], down[j])
-
-
-@njit(nogil=True, cache=True)
-def _general_key(  # type: ignore[no-untyped-def]
-    chooser, step, rate, loss, j, starts, places, k, values, edges, weights, scale
-):
-    if chooser == LARGEST:
-        return step * scale
-    if step <= 0.0:
-        return -1.0
-    drop = 0.0
-    for p in range(starts[j], starts[j + 1]):
-        i = places[p] // k
-        old, new = edges[i], edges[i] + rate * step * values[places[p]]
-        drop += weights[i] * (loss_value(loss, old) - loss_value(loss, new))
-    return drop
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _risk(loss, edges, weights):  # type: ignore[no-untyped-def]
     total = 0.0
     for i in range(len(edges)):
@@ -475,204 +432,179 @@ def _risk(loss, edges, weights):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True)
-def boost_general(  # type: ignore[no-untyped-def]
-    indices,
-    values,
-    starts,
-    places,
-    up,
-    down,
-    scale,
-    weights,
-    loss,
-    order,
-    chooser,
-    repeats,
-    n_rounds,
-    n_wanted,
-    smoothing,
-    epsilon,
-    rate,
+@njit(nogil=True, cache=True, error_model="numpy")
+def _drop(j, step, loss, matrix, edges, weights):  # type: ignore[no-untyped-def]
+    """By how much a step lowers the risk."""
+    k = matrix.indices.shape[1]
+    drop = 0.0
+    for p in range(matrix.starts[j], matrix.starts[j + 1]):
+        i = matrix.places[p] // k
+        new = edges[i] + step * matrix.values[matrix.places[p]]
+        drop += weights[i] * (loss_value(loss, edges[i]) - loss_value(loss, new))
+    return drop
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _value_general(  # type: ignore[no-untyped-def]
+    touched, exact, matrix, rule, epsilon, scale, edges, weights, rising, solved, keys, fresh
 ):
-    """The rounds for any edges ``values`` (flat, in the places of ``indices``) and any loss.
+    """New keys of the touched columns; gives back, in place, those whose key changed, and their number.
 
-    Keys are upper bounds as in ``boost_closed``: a column whose step can only have shrunk keeps its old
-    one; another is kept where the old one still overshoots, which one evaluation tells, and solved else.
+    A column whose step can only have shrunk keeps its old key. Another keeps it where the old one still
+    overshoots, which one evaluation tells, and is solved else.
     """
-    m, k = indices.shape
-    edges = np.zeros(m)
-    total = _risk(loss, edges, weights)
-    unit = loss_weight(loss, 0.0)  # the weight of one example at the start
-    mass = unit * weights.sum()
-    used_mass = mass
-    base_epsilon = epsilon
-    epsilon = base_epsilon * (mass / m if smoothing == NORMALISED else unit)
-    n_plus, n_minus = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    for j in range(m):
-        for p in range(starts[j], starts[j + 1]):
-            r = values[places[p]]
-            if weights[places[p] // k] > 0.0:
-                n_plus[j] += r > 0.0
-                n_minus[j] += r < 0.0
-    keys, slack = np.empty(m), SLACK * scale / (up + down)
-    fresh = np.ones(m, np.bool_)
-    heap, where, size = np.arange(m), np.arange(m), m
-    if chooser != IN_ORDER:
-        for j in range(m):
-            step = _general_step(
-                loss,
-                j,
-                starts,
-                places,
-                k,
-                values,
-                edges,
-                weights,
-                n_plus,
-                n_minus,
-                up,
-                down,
-                smoothing,
-                epsilon,
-            )
-            keys[j] = _general_key(
-                chooser, step, rate, loss, j, starts, places, k, values, edges, weights, scale[j]
-            )
-        _heapify(heap, where, keys, size)
+    changed = 0
+    for q in range(len(touched)):
+        j = touched[q]
+        extra = _extra(j, matrix, rule.smoothing, epsilon)
+        if not exact and rule.chooser == LARGEST:
+            raised = fresh[j]
+            if raised:
+                fresh[j] = False
+                keys[j] += SLACK * scale[j] / (matrix.up[j] + matrix.down[j])
+            keep = not rising[j]
+            if not keep and rule.loss != SQUARED:
+                bound = keys[j] / scale[j]
+                keep = _balance(bound, j, rule.loss, matrix, edges, weights, extra)[0] <= 0.0
+            if keep:
+                touched[changed] = j
+                changed += raised
+                continue
+        solved[j] = solve_column(j, rule.loss, matrix, edges, weights, extra)
+        if rule.chooser != DECREASE:
+            keys[j] = solved[j] * scale[j]
+        elif solved[j] > 0.0:
+            keys[j] = _drop(j, rule.rate * solved[j], rule.loss, matrix, edges, weights)
+        else:
+            keys[j] = -1.0
+        fresh[j] = True
+        touched[changed] = j
+        changed += 1
+    return changed
 
-    chosen = np.empty(n_rounds, np.int64)
-    steps, losses = np.empty(n_rounds), np.empty(n_rounds)
-    risks = np.empty(n_rounds + 1)
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _reweigh_general(  # type: ignore[no-untyped-def]
+    j, step, loss, matrix, edges, weights, alive, stamp, t, rising, touched
+):
+    """Move the edges of the points that have j as a neighbour; which columns that touches, and how."""
+    k = matrix.indices.shape[1]
+    change, lighter, good, bad = 0.0, 0.0, 0.0, 0.0
+    n_touched = 0
+    for p in range(matrix.starts[j], matrix.starts[j + 1]):
+        i = matrix.places[p] // k
+        move = step * matrix.values[matrix.places[p]]
+        weight = weights[i] * loss_weight(loss, edges[i])
+        if matrix.values[matrix.places[p]] > 0.0:
+            good += weight
+        elif matrix.values[matrix.places[p]] < 0.0:
+            bad += weight
+        if move == 0.0:
+            continue
+        change -= weights[i] * loss_value(loss, edges[i])
+        edges[i] += move
+        change += weights[i] * loss_value(loss, edges[i])
+        lighter += weights[i] * loss_weight(loss, edges[i]) - weight
+        for c in range(k):
+            j2 = matrix.indices[i, c]
+            if j2 < 0:
+                break
+            if alive[j2] < 0:
+                continue
+            if stamp[j2] != t:
+                stamp[j2] = t
+                rising[j2] = False
+                touched[n_touched] = j2
+                n_touched += 1
+            # A heavier positive entry, or a lighter negative one, lengthens the step.
+            rising[j2] |= matrix.values[i * k + c] * move < 0.0
+    return change, lighter, min(good, bad) / (good + bad) if good + bad > 0.0 else 0.0, n_touched
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyped-def]
+    """The rounds for any edges and any loss: each step is the root of a decreasing function.
+
+    Gives the prototype, step and reject loss of each round, the risks, and the final edges.
+    """
+    m = len(weights)
+    edges = np.zeros(m)
+    total = _risk(rule.loss, edges, weights)
+    unit = loss_weight(rule.loss, 0.0)  # the weight of one example at the start
+    mass = 0.0
+    for i in range(m):
+        mass += unit * weights[i]
+    followed = mass
+    epsilon = rule.epsilon * (mass / m if rule.smoothing == NORMALISED else unit)
+    heap, where, size = np.arange(m), np.arange(m), m
+    touched, n_touched = np.arange(m), m
+    stamp = np.full(m, -1)
+    solved, keys = np.empty(m), np.empty(m)
+    fresh, seen, rising = np.zeros(m, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_)
+    chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
+    losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
     risks[0] = total / m
-    seen = np.zeros(m, np.bool_)
-    stamp = np.full(m, -1, np.int64)
-    rising = np.zeros(m, np.bool_)
-    touched = np.empty(m, np.int64)
-    distinct = 0
-    t = 0
-    turn = 0
-    while t < n_rounds and distinct < n_wanted:
-        if chooser == IN_ORDER:
-            if turn >= len(order):
+    t, turn, ready, distinct = np.int64(0), 0, -1, 0
+    exact, all_anew = t == 0, t == 0
+    while t < rule.n_rounds and distinct < rule.n_wanted:
+        changed = _value_general(
+            touched[:n_touched],
+            exact,
+            matrix,
+            rule,
+            epsilon,
+            scale,
+            edges,
+            weights,
+            rising,
+            solved,
+            keys,
+            fresh,
+        )
+        if all_anew:
+            _heapify(heap, where, keys, size)
+        elif rule.chooser != IN_ORDER:
+            for q in range(changed):
+                _sift(heap, where, keys, where[touched[q]], size)
+        if rule.chooser == IN_ORDER:
+            while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
+                turn += 1
+            if turn == len(order):
                 break
             j = order[turn]
-            turn += 1
-            if n_plus[j] + n_minus[j] == 0:
-                continue
+        elif size == 0 or keys[heap[0]] <= 0.0:
+            break
         else:
-            if size == 0:
-                break
             j = heap[0]
-            if fresh[j] and keys[j] <= 0.0:
-                break
-        step = _general_step(
-            loss, j, starts, places, k, values, edges, weights, n_plus, n_minus, up, down, smoothing, epsilon
-        )
-        if chooser != IN_ORDER and not fresh[j]:
-            keys[j] = _general_key(
-                chooser, step, rate, loss, j, starts, places, k, values, edges, weights, scale[j]
-            )
-            fresh[j] = True
-            _sift_down(heap, where, keys, 0, size)
+        all_anew = False
+        if (rule.chooser == IN_ORDER and ready != j) or not fresh[j]:
+            ready = j
+            touched[0], n_touched, exact = j, 1, True
             continue
-        step *= rate
-        good, bad = 0.0, 0.0
-        for p in range(starts[j], starts[j + 1]):
-            i = places[p] // k
-            weight = weights[i] * loss_weight(loss, edges[i])
-            if values[places[p]] > 0.0:
-                good += weight
-            elif values[places[p]] < 0.0:
-                bad += weight
-        chosen[t] = j
-        steps[t] = step
-        losses[t] = min(good, bad) / (good + bad) if good + bad > 0.0 else 0.0
-        if not seen[j]:
-            seen[j] = True
-            distinct += 1
-        if not repeats and chooser != IN_ORDER:
+        turn += 1
+        ready = -1
+        chosen[t], steps[t] = j, rule.rate * solved[j]
+        distinct += not seen[j]
+        seen[j] = True
+        if not rule.repeats and rule.chooser != IN_ORDER:
             size = _take_out(heap, where, keys, j, size)
-        n_touched = 0
-        for p in range(starts[j], starts[j + 1]):
-            i = places[p] // k
-            move = step * values[places[p]]
-            if move == 0.0:
-                continue
-            total -= weights[i] * loss_value(loss, edges[i])
-            mass -= weights[i] * loss_weight(loss, edges[i])
-            edges[i] += move
-            total += weights[i] * loss_value(loss, edges[i])
-            mass += weights[i] * loss_weight(loss, edges[i])
-            if chooser == IN_ORDER:
-                continue
-            for c in range(k):
-                j2 = indices[i, c]
-                if j2 < 0:
-                    break
-                if where[j2] < 0:
-                    continue
-                if stamp[j2] != t:
-                    stamp[j2] = t
-                    rising[j2] = False
-                    touched[n_touched] = j2
-                    n_touched += 1
-                # A heavier positive entry, or a lighter negative one, lengthens the step.
-                rising[j2] |= values[i * k + c] * move < 0.0
+        change, lighter, losses[t], n_touched = _reweigh_general(
+            j, steps[t], rule.loss, matrix, edges, weights, where, stamp, t, rising, touched
+        )
+        total += change
+        mass += lighter
         t += 1
         if t % RECOUNT == 0:
-            total = _risk(loss, edges, weights)
+            total = _risk(rule.loss, edges, weights)
         risks[t] = total / m
-        shrunk = smoothing == NORMALISED and mass < FOLLOW * used_mass
-        if shrunk:
-            used_mass = mass
-            epsilon = base_epsilon * max(mass, FAINT) / m
-        if chooser == IN_ORDER:
-            continue
-        if shrunk:
-            n_touched = size
-            touched[:size] = heap[:size]
-        for q in range(n_touched):
-            j2 = touched[q]
-            if chooser == LARGEST and not shrunk:
-                if fresh[j2]:
-                    fresh[j2] = False
-                    keys[j2] += slack[j2]
-                    _sift_up(heap, where, keys, where[j2])
-                if not rising[j2]:
-                    continue
-                if loss != SQUARED:
-                    bound = keys[j2] / scale[j2]
-                    extra = _column_extra(n_plus[j2], n_minus[j2], up[j2], down[j2], smoothing, epsilon)
-                    over, _ = _balance(
-                        bound, loss, j2, starts, places, k, values, edges, weights, extra, up[j2], down[j2]
-                    )
-                    if over <= 0.0:
-                        continue
-            step = _general_step(
-                loss,
-                j2,
-                starts,
-                places,
-                k,
-                values,
-                edges,
-                weights,
-                n_plus,
-                n_minus,
-                up,
-                down,
-                smoothing,
-                epsilon,
-            )
-            key = _general_key(
-                chooser, step, rate, loss, j2, starts, places, k, values, edges, weights, scale[j2]
-            )
-            fresh[j2] = True
-            higher = key > keys[j2]
-            keys[j2] = key
-            if higher:
-                _sift_up(heap, where, keys, where[j2])
-            else:
-                _sift_down(heap, where, keys, where[j2], size)
+        exact = False
+        if rule.chooser == IN_ORDER:
+            n_touched = 0
+        if rule.smoothing == NORMALISED and mass < FOLLOW * followed:
+            followed = max(mass, FAINT)
+            epsilon = rule.epsilon * followed / m
+            if rule.chooser != IN_ORDER:
+                n_touched, exact, all_anew = size, True, True
+                for at in range(size):
+                    touched[at] = heap[at]
     return chosen[:t], steps[:t], losses[:t], risks[: t + 1], edges
