@@ -446,41 +446,53 @@ def _drop(j, step, loss, matrix, edges, weights):  # type: ignore[no-untyped-def
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _value_general(  # type: ignore[no-untyped-def]
-    touched, exact, matrix, rule, epsilon, scale, edges, weights, rising, solved, keys, fresh
+    touched,
+    exact,
+    matrix,
+    rule,
+    epsilon,
+    scale,
+    edges,
+    weights,
+    rising,
+    solved,
+    keys,
+    fresh,
+    heap,
+    where,
+    size,
 ):
-    """New keys of the touched columns; gives back, in place, those whose key changed, and their number.
+    """New keys of the touched columns, which move to their places in the heap (of ``size`` columns).
 
     A column whose step can only have shrunk keeps its old key. Another keeps it where the old one still
     overshoots, which one evaluation tells, and is solved else.
     """
-    changed = 0
     for q in range(len(touched)):
         j = touched[q]
+        key = keys[j]
         extra = _extra(j, matrix, rule.smoothing, epsilon)
-        if not exact and rule.chooser == LARGEST:
-            raised = fresh[j]
-            if raised:
+        keep = not exact and rule.chooser == LARGEST
+        if keep:
+            if fresh[j]:
                 fresh[j] = False
-                keys[j] += SLACK * scale[j] / (matrix.up[j] + matrix.down[j])
+                key += SLACK * scale[j] / (matrix.up[j] + matrix.down[j])
             keep = not rising[j]
             if not keep and rule.loss != SQUARED:
-                bound = keys[j] / scale[j]
+                bound = key / scale[j]
                 keep = _balance(bound, j, rule.loss, matrix, edges, weights, extra)[0] <= 0.0
-            if keep:
-                touched[changed] = j
-                changed += raised
-                continue
-        solved[j] = solve_column(j, rule.loss, matrix, edges, weights, extra)
-        if rule.chooser != DECREASE:
-            keys[j] = solved[j] * scale[j]
-        elif solved[j] > 0.0:
-            keys[j] = _drop(j, rule.rate * solved[j], rule.loss, matrix, edges, weights)
-        else:
-            keys[j] = -1.0
-        fresh[j] = True
-        touched[changed] = j
-        changed += 1
-    return changed
+        if not keep:
+            fresh[j] = True
+            solved[j] = solve_column(j, rule.loss, matrix, edges, weights, extra)
+            if rule.chooser != DECREASE:
+                key = solved[j] * scale[j]
+            elif solved[j] > 0.0:
+                key = _drop(j, rule.rate * solved[j], rule.loss, matrix, edges, weights)
+            else:
+                key = -1.0
+        if key != keys[j]:
+            keys[j] = key  # one at a time: the others are in their places
+            if size > 0:
+                _sift(heap, where, keys, where[j], size)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -547,25 +559,13 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
     t, turn, ready, distinct = np.int64(0), 0, -1, 0
     exact, all_anew = t == 0, t == 0
     while t < rule.n_rounds and distinct < rule.n_wanted:
-        changed = _value_general(
-            touched[:n_touched],
-            exact,
-            matrix,
-            rule,
-            epsilon,
-            scale,
-            edges,
-            weights,
-            rising,
-            solved,
-            keys,
-            fresh,
-        )
+        ordered = size if rule.chooser != IN_ORDER and not all_anew else 0
+        _value_general(
+            touched[:n_touched], exact, matrix, rule, epsilon, scale, edges, weights, rising, solved, keys, fresh,
+            heap, where, ordered,
+        )  # fmt: skip
         if all_anew:
             _heapify(heap, where, keys, size)
-        elif rule.chooser != IN_ORDER:
-            for q in range(changed):
-                _sift(heap, where, keys, where[touched[q]], size)
         if rule.chooser == IN_ORDER:
             while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
                 turn += 1
