@@ -142,10 +142,8 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
             kernels._value_closed(everyone, True, matrix, rule, epsilon, scale, w, sums, step, keys)
             step = step / (edges.up + edges.down)
         else:
-            kernels._value_general(
-                everyone, True, matrix, rule, epsilon, scale, e, np.ones(m), flags, step, keys, flags,
-                everyone, everyone, 0,
-            )  # fmt: skip
+            state = kernels.State(e, np.ones(m), keys, step, flags, flags, everyone, everyone)
+            kernels._value_general(everyone, True, matrix, rule, epsilon, scale, state, 0)
         j = int(np.argmax(np.where(alive, keys, -np.inf)))
         if keys[j] <= 0:
             break

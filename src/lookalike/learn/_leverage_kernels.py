@@ -24,6 +24,8 @@ RECOUNT = 256  # rounds after which the risk is summed afresh
 
 # The edge matrix: rows as a graph, and its columns (see `reverse_graph`).
 Matrix = namedtuple("Matrix", "indices codes starts places values up down n_plus n_minus")
+# What is known of points and columns while the rounds go on.
+State = namedtuple("State", "edges weights keys solved fresh rising heap where")
 # What a round does; numbers only.
 Rule = namedtuple("Rule", "loss chooser repeats n_rounds n_wanted smoothing epsilon rate")
 
@@ -445,28 +447,13 @@ def _drop(j, step, loss, matrix, edges, weights):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _value_general(  # type: ignore[no-untyped-def]
-    touched,
-    exact,
-    matrix,
-    rule,
-    epsilon,
-    scale,
-    edges,
-    weights,
-    rising,
-    solved,
-    keys,
-    fresh,
-    heap,
-    where,
-    size,
-):
+def _value_general(touched, exact, matrix, rule, epsilon, scale, state, size):  # type: ignore[no-untyped-def]
     """New keys of the touched columns, which move to their places in the heap (of ``size`` columns).
 
     A column whose step can only have shrunk keeps its old key. Another keeps it where the old one still
     overshoots, which one evaluation tells, and is solved else.
     """
+    edges, weights, keys, solved, fresh, rising, heap, where = state
     for q in range(len(touched)):
         j = touched[q]
         key = keys[j]
@@ -553,6 +540,7 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
     stamp = np.full(m, -1)
     solved, keys = np.empty(m), np.empty(m)
     fresh, seen, rising = np.zeros(m, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_)
+    state = State(edges, weights, keys, solved, fresh, rising, heap, where)
     chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
     losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
     risks[0] = total / m
@@ -560,10 +548,7 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
     exact, all_anew = t == 0, t == 0
     while t < rule.n_rounds and distinct < rule.n_wanted:
         ordered = size if rule.chooser != IN_ORDER and not all_anew else 0
-        _value_general(
-            touched[:n_touched], exact, matrix, rule, epsilon, scale, edges, weights, rising, solved, keys, fresh,
-            heap, where, ordered,
-        )  # fmt: skip
+        _value_general(touched[:n_touched], exact, matrix, rule, epsilon, scale, state, ordered)
         if all_anew:
             _heapify(heap, where, keys, size)
         if rule.chooser == IN_ORDER:
