@@ -4,7 +4,15 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from lookalike.features import Hog, LocalBinaryPatterns, foreground
+from lookalike.errors import LookalikeError
+from lookalike.features import (
+    ColorHistogram,
+    Hog,
+    JoinedFeature,
+    LocalBinaryPatterns,
+    foreground,
+    get_feature,
+)
 from lookalike.features._pixels import resize
 
 
@@ -99,3 +107,22 @@ def test_the_thing_in_the_middle_is_found_by_its_colour():
         assert np.isfinite(foreground(odd)).all()
     with pytest.raises(ValueError, match="rounds"):
         foreground(image, rounds=0)
+
+
+def test_joined_features_are_their_parts():
+    images = [noise(70, 90, s) for s in range(3)]
+    parts = ["color-histogram", {"name": "hog", "settings": {"cells": 4}}]
+    joined = JoinedFeature(features=parts)
+    want = np.hstack([ColorHistogram().extract(images), Hog(cells=4).extract(images)])
+    np.testing.assert_array_equal(joined.extract(images), want)
+    assert joined.spans == [("color-histogram", "0:256"), ("hog", "256:580")]
+    assert get_feature("joined", **joined.settings) == joined
+    assert joined.fingerprint != JoinedFeature(features=["color-histogram", "hog"]).fingerprint
+    with pytest.raises(ValueError, match="dense-sift"):
+        JoinedFeature(features=["dense-sift"])
+    with pytest.raises(ValueError, match="once"):
+        JoinedFeature(features=["hog", "hog"])
+    with pytest.raises(ValueError, match="names of features"):
+        JoinedFeature(features=[])
+    with pytest.raises(LookalikeError, match="no feature called"):
+        JoinedFeature(features=["hgo"])

@@ -28,6 +28,7 @@ _BUILT_IN = {
     "efficientnet-lite0": "lookalike.features._efficientnet_lite0:EfficientNetLite0",
     "gist": "lookalike.features._gist:Gist",
     "hog": "lookalike.features._hog:Hog",
+    "joined": "lookalike.features._joined:JoinedFeature",
     "local-binary-patterns": "lookalike.features._local_binary_patterns:LocalBinaryPatterns",
     "sparse-multiscale-patches": "lookalike.features._sparse_multiscale_patches:SparseMultiscalePatches",
 }

@@ -96,6 +96,9 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
     validation_fraction : float, default=None
         Set this share of the samples aside, keep the number of rounds whose alignment is highest there,
         and fit again on all.
+    keep_moments : bool, default=True
+        Keep what :meth:`partial_fit`, :meth:`forget` and :meth:`certificate` need: a square array as wide as
+        the features.
     rescale : bool, default=True
         Scale the embedding so that the mean squared distance of two training samples is 1, which is what
         the default costs and widths of classifiers expect.
@@ -151,6 +154,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         "metric": [StrOptions({"features", "precomputed"})],
         "blocks": [None, list],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "keep_moments": ["boolean"],
         "rescale": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -172,6 +176,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         metric: str = "features",
         blocks: list[tuple[str, Any]] | None = None,
         validation_fraction: float | None = None,
+        keep_moments: bool = True,
         rescale: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -189,6 +194,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         self.metric = metric
         self.blocks = blocks
         self.validation_fraction = validation_fraction
+        self.keep_moments = keep_moments
         self.rescale = rescale
         self.random_state = random_state
 
@@ -207,7 +213,10 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         if self.validation_fraction is not None:
             n_rounds = self._best_number(X, y, labels, weight)
         moments = self._gather(blocks, labels, weight)
-        return self._learn(moments, n_rounds, blocks, labels, weight)
+        self._learn(moments, n_rounds, blocks, labels, weight)
+        if not self.keep_moments:
+            del self.moments_
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -250,6 +259,8 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         return self._learn(moments.copy(), self.n_rounds)
 
     def _moments_only(self) -> None:
+        if not self.keep_moments:
+            raise ValueError("keep_moments=False leaves nothing to add samples to or to take them from.")
         if self.weak_learner != "ls" or self.scoring != "train" or self.metric != "features":
             raise ValueError(
                 "Only least squares judged by training values on features can be learned from moments: "
@@ -391,11 +402,12 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
 
     def _record(self, path: Path, owner: Array, dims: Sequence[int], brought: Array) -> None:
         self.alignments_ = np.array(path.alignments)
-        self.selected_ = np.zeros(len(owner), SELECTED)
-        self.selected_["block"], self.selected_["dim"] = owner, dims
-        self.selected_["eigenvector"], self.selected_["weight"] = path.eigens, path.betas
-        self.selected_["alignment"] = self.alignments_
-        self.selected_["gain"] = np.diff(self.alignments_, prepend=0.0)
+        self._taken_ = {
+            "block": np.asarray(owner, dtype=np.int32),
+            "dim": np.asarray(dims, dtype=np.int32),
+            "eigenvector": np.asarray(path.eigens, dtype=np.int32),
+            "weight": np.asarray(path.betas, dtype=np.float64),
+        }
         self.contributions_ = brought / brought.sum()
         self.stop_reason_ = path.stop_reason
         self.n_rounds_ = self._n_features_out = len(owner)
@@ -406,11 +418,21 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         self.weights_ = [self.scale_ * (axes @ components[part]) for axes, part in zip(geo.axes, geo.parts)]
         return self
 
+    @property
+    def selected_(self) -> Array:
+        """What every function took, as a structured array."""
+        out = np.zeros(len(self.alignments_), SELECTED)
+        for name, column in self._taken_.items():
+            out[name] = column
+        out["alignment"] = self.alignments_
+        out["gain"] = np.diff(self.alignments_, prepend=0.0)
+        return out
+
     # -- use ----------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:
         """Place samples in the learned space; its first columns are the model with fewer rounds."""
-        check_is_fitted(self, "selected_")
+        check_is_fitted(self, "alignments_")
         blocks = self._samples(X, reset=False)
         dtype = np.result_type(*blocks)
         if self._fitted_ is not None:
@@ -465,10 +487,8 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         The value is the largest eigenvalue of ``U_sᵀ(QQᵀ − S/N² K)U_s``; for boosting it is above 0 as
         long as a better kernel exists than the functions that were found.
         """
-        check_is_fitted(self, "weights_")
-        geo = geometry(
-            self.moments_, self.levels if isinstance(self.levels, str | None) else list(self.levels)
-        )
+        check_is_fitted(self, ["weights_", "moments_"])
+        geo = geometry(self.moments_, self._levels())
         spread = np.concatenate(geo.variances)
         products, hits = whitened(geo.crossed, geo.hits, spread)
         factors = [

@@ -219,9 +219,9 @@ def test_many_labels_at_once(wine):
 
 def test_one_matrix_is_cut_into_blocks(wine):
     blocks, y = wine
-    selection = [("acid", slice(0, 5)), ("phenol", [5, 6, 7, 8]), ("colour", slice(9, None))]
+    selection = [("acid", "0:5"), ("phenol", [5, 6, 7, 8]), ("colour", slice(9, None))]
     flat = np.hstack(blocks)
-    model = BoostedKernel(blocks=selection)
+    model = BoostedKernel(blocks=selection, keep_moments=False)
     np.testing.assert_allclose(model.fit_transform(flat, y), BoostedKernel().fit(blocks, y).transform(blocks))
     assert model.block_names_ == ["acid", "phenol", "colour"]
     named = BoostedKernel().fit(dict(zip("abc", blocks)), y)
@@ -348,6 +348,12 @@ def test_what_is_refused(wine):
         BoostedKernel().fit([np.where(blocks[0] > 1, np.nan, blocks[0])], y)
     with pytest.raises(ValueError, match="blocks"):
         BoostedKernel().fit(blocks, y).transform(blocks[:2])
+    with pytest.raises(ValueError, match="leaves nothing"):
+        BoostedKernel(keep_moments=False).partial_fit(blocks, y)
+    with pytest.raises(ValueError, match="like '0:256'"):
+        BoostedKernel(blocks=[("a", "0-3")]).fit(blocks[0], y)
+    with pytest.raises(ValueError, match="ends at column 9"):
+        BoostedKernel(blocks=[("a", "0:9")]).fit(blocks[0], y)
     with pytest.raises(ValueError, match="from moments"):
         BoostedKernel(scoring="loo").partial_fit(blocks, y)
     with pytest.raises(ValueError, match="not distances"):

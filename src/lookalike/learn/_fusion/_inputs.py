@@ -44,19 +44,27 @@ def checked_blocks(X: Any, *, least: int = 1) -> tuple[list[str], list[Array]]:
 def cut_blocks(X: Array, selection: Sequence[tuple[str, Any]], columns: Any = None) -> list[Array]:
     """The blocks that ``selection``, pairs of a name and columns, takes from one matrix.
 
-    Columns are a slice, positions, a mask, or names where the matrix came with names.
+    Columns are a slice (or, as plain data, a text like "0:256"), positions, a mask, or names where the
+    matrix came with names.
 
-    >>> [b.shape for b in cut_blocks(np.zeros((2, 5)), [("colour", slice(0, 2)), ("shape", [2, 4])])]
+    >>> [b.shape for b in cut_blocks(np.zeros((2, 5)), [("colour", "0:2"), ("shape", [2, 4])])]
     [(2, 2), (2, 2)]
     """
     place = {} if columns is None else {str(name): i for i, name in enumerate(columns)}
     blocks = []
     for name, chosen in selection:
+        if isinstance(chosen, str):
+            ends = chosen.split(":")
+            if len(ends) != 2 or not all(end.isdecimal() for end in ends):
+                raise ValueError(f"Columns of block {name!r} must be like '0:256', but are {chosen!r}.")
+            chosen = slice(int(ends[0]), int(ends[1]))
         if not isinstance(chosen, slice) and len(chosen) and all(isinstance(c, str) for c in chosen):
             unknown = [c for c in chosen if c not in place]
             if unknown:
                 raise ValueError(f"Block {name!r} asks for columns {unknown}, which the features lack.")
             chosen = [place[c] for c in chosen]
+        if isinstance(chosen, slice) and (chosen.stop or 0) > X.shape[1]:
+            raise ValueError(f"Block {name!r} ends at column {chosen.stop}, but there are {X.shape[1]}.")
         blocks.append(X[:, chosen])
         if blocks[-1].shape[1] == 0:
             raise ValueError(f"Block {name!r} has no columns.")
