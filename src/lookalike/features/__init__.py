@@ -12,15 +12,10 @@ from lookalike.features._hog import Hog
 from lookalike.features._joined import JoinedFeature
 from lookalike.features._local_binary_patterns import LocalBinaryPatterns
 from lookalike.features._onnx_feature import OnnxFeature
-from lookalike.features._registered import register_onnx
-from lookalike.features._registered import unregister_onnx
-from lookalike.features._registry import FeatureInfo
-from lookalike.features._registry import get_feature
-from lookalike.features._registry import list_features
-from lookalike.features._sparse_multiscale_patches import SparseMultiscalePatches
-from lookalike.features._sparse_multiscale_patches import patch_bands
-from lookalike.features._user_folders import cache_folder
-from lookalike.features._user_folders import config_folder
+from lookalike.features._registered import register_onnx, unregister_onnx
+from lookalike.features._registry import FeatureInfo, get_feature, list_features
+from lookalike.features._sparse_multiscale_patches import SparseMultiscalePatches, patch_bands
+from lookalike.features._user_folders import cache_folder, config_folder
 
 __all__ = [
     "ColorGrid",
