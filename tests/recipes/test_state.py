@@ -74,7 +74,7 @@ def test_other_forms_come_back():
 @pytest.mark.parametrize(
     "estimator",
     [
-        PrototypeClassifier(max_error=0.1),
+        PrototypeClassifier(max_error=0.2),
         make_pipeline(PCA(2), PrototypeClassifier()),
         make_pipeline(PCA(2), LogisticRegression()),
     ],

@@ -26,6 +26,7 @@ table { border-collapse: collapse; margin: .5rem 0; } th, td { padding: .3rem .8
 td.number, th.number { text-align: right; }
 .row { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
 figure { margin: 0; } figure.plot { padding: .25rem; max-width: 100%; }
+.row figure.plot { flex: 1 1 320px; max-width: 420px; }
 figure.plot svg { max-width: 100%; height: auto; }
 figure.picture { width: 148px; font-size: .8rem; } figure.picture img { width: 148px; height: 148px;
        object-fit: cover; border-radius: 6px; background: var(--line); display: block; }

@@ -55,7 +55,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         How much looking alike counts beside scoring alike.
     shrinkage, scaling
         Of the `ShrinkageDiscriminant`.
-    max_error : float, default=0.05
+    max_error : float, default=0.1
         The expected share of errors among the answers that are not declined, where it can be reached.
     class_weight : "balanced", dict or None, default="balanced"
         As in scikit-learn.
@@ -121,7 +121,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         closeness: float | str = "auto",
         shrinkage: float | str = "auto",
         scaling: str = "auto",
-        max_error: float = 0.05,
+        max_error: float = 0.1,
         class_weight: Any = "balanced",
         random_state: Any = None,
     ) -> None:

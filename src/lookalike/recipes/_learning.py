@@ -33,6 +33,7 @@ from lookalike.recipes._presets import DEFAULT, get_recipe
 from lookalike.recipes._recipe import Recipe
 
 THUMBNAIL = 160  # pixels
+MOST_NUMBERS = 8_000_000  # in the vectors of a comparison with plain learners: it should not take minutes
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,10 @@ def learn_collection(
     if judge:
         y = np.asarray(labels, dtype=str)
         judgement = cross_validate(model.pipeline, rows, y, n_folds=n_folds, progress=progress)
-        rivals = _rivals(rows, y, n_folds)
         model = model.with_judgement(judgement.summary())
     seconds = time.perf_counter() - start
+    if judgement is not None:
+        rivals = _rivals(rows, y, n_folds)
     page: Path | None = None
     with collection.models.new(model.name) as folder:
         model.save(folder)
@@ -189,7 +191,7 @@ def _check(labels: Sequence[str], judge: bool) -> None:
 
 def _rivals(rows: Any, y: NDArray[Any], n_folds: int) -> dict[str, float]:
     """What simple learners reach on the same vectors and folds."""
-    if not isinstance(rows, np.ndarray):
+    if not isinstance(rows, np.ndarray) or rows.size > MOST_NUMBERS:
         return {}
     nearest = max(1, min(5, int(np.unique(y, return_counts=True)[1].min()) - 1))
     rivals = {
@@ -221,5 +223,6 @@ def _contents(model: Model, judgement: Judgement, rivals: dict[str, float], seco
 
     strongest = [ReportedPrototype(row, model.labels[row], weight) for row, weight in model.strongest()]
     lead = f"Learnt on {model.created} by the recipe “{model.recipe.name}”. {model.recipe.about}"
-    names = [str(path) for path in paths]
+    # The folder and the name are enough to know a picture by; the whole path would fill the page.
+    names = ["/".join(Path(path).parts[-2:]) for path in paths]
     return ReportContents(f"Model “{model.name}”", lead, names, small, strongest, rivals, facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -238,9 +239,17 @@ class Model:
         if not hasattr(last, "prototypes_"):
             return []
         weights: NDArray[np.float64] = np.abs(np.asarray(last.alphas_, dtype=np.float64))
-        order = np.argsort(-weights, kind="stable")[:most]
-        top = weights[order[0]] if len(order) and weights[order[0]] > 0 else 1.0
-        return [(int(last.prototypes_[j]), float(weights[j] / top)) for j in order]
+        rows = np.asarray(last.prototypes_)
+        order = np.argsort(-weights, kind="stable")
+        # The best of each class before the second of any: even votes would show one class alone.
+        seen: Counter[str] = Counter()
+        place = []
+        for j in order:
+            place.append(seen[self.labels[rows[j]]])
+            seen[self.labels[rows[j]]] += 1
+        order = order[np.argsort(place, kind="stable")][:most]
+        top = weights.max(initial=0.0) or 1.0
+        return [(int(rows[j]), float(weights[j] / top)) for j in order]
 
     # -- on disk -----------------------------------------------------------------------------------
 

@@ -37,11 +37,11 @@ class Recipe:
 
     Examples
     --------
-    >>> recipe = Recipe("small", "color-histogram", steps=[("PrototypeClassifier", {"max_error": 0.1})])
+    >>> recipe = Recipe("small", "color-histogram", steps=[("PrototypeClassifier", {"max_error": 0.2})])
     >>> Recipe.from_json(recipe.to_json()) == recipe
     True
     >>> recipe.make()
-    Pipeline(steps=[('prototypeclassifier', PrototypeClassifier(max_error=0.1))])
+    Pipeline(steps=[('prototypeclassifier', PrototypeClassifier(max_error=0.2))])
     """
 
     name: str
