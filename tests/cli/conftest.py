@@ -66,6 +66,14 @@ def pictures(tmp_path):
 
 
 @pytest.fixture
+def labelled(collection, terminal):
+    """The same with a label for each picture, and a model called "colours"."""
+    terminal("label", "from-folders")
+    terminal("learn", "--recipe", "colors", "--name", "colours", "--folds", 2)
+    return collection
+
+
+@pytest.fixture
 def collection(pictures, terminal, monkeypatch):
     """The same, indexed, and the terminal is in its folder."""
     terminal("index", pictures, "--feature", "color-histogram")

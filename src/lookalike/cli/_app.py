@@ -24,6 +24,20 @@ COMMANDS = {
         "Find pictures that are there twice: the same content, or nearly the same look.",
     ),
     "label": ("_label:app", "Say what pictures show; see, export and take back labels."),
+    "learn": (
+        "_learn:learn_app",
+        "Learn a model from the labels of a collection, judge it, and write its report.",
+    ),
+    "classify": (
+        "_answer:classify_app",
+        'Say what pictures show: labels with probabilities, or "none of these".',
+    ),
+    "explain": (
+        "_answer:explain_app",
+        "Show the labelled pictures that decided an answer, with their shares of its score.",
+    ),
+    "model": ("_model:app", "The models of a collection: list, show, export, remove."),
+    "recipe": ("_model:recipe_app", "The chains from picture to answer that models are made by."),
     "feature": ("_feature:app", "What pictures can be compared by; your own networks."),
     "version": ("_about:version_app", "Print the version."),
 }

@@ -11,6 +11,7 @@ from lookalike.errors import LookalikeError
 if TYPE_CHECKING:
     from lookalike.collection import Collection
     from lookalike.features import Feature
+    from lookalike.recipes import Model
 
 
 def open_collection(path: Path | None) -> Collection:
@@ -56,3 +57,38 @@ def example_vectors(collection: Collection, images: Sequence[str], feature: Feat
             rows.append(collection.vectors(feature, uris=[uri])[1][0])
             inside.append(uri)
     return np.array(rows), inside
+
+
+def model_folder(name: str, path: Path | None) -> Path:
+    """The folder of a model that is named, or is itself a folder."""
+    if (Path(name) / "model.json").is_file():
+        return Path(name)
+    return open_collection(path).models.folder(name)
+
+
+def open_model(
+    name: str | None, path: Path | None, *, need_collection: bool = False
+) -> tuple[Model, Collection | None]:
+    """A model by the name it has in a collection, by its folder, or the newest; and the collection."""
+    from lookalike.recipes import Model
+
+    if name is not None and (Path(name) / "model.json").is_file():
+        opened = open_collection(path) if need_collection or path is not None else None
+        return Model.load(name), opened
+    opened = open_collection(path)
+    names = [name] if name is not None else opened.models.names()
+    if not names:
+        raise LookalikeError(f"{opened.where} has no model yet: label pictures, then run 'lookalike learn'.")
+    models = [Model.load(opened.models.folder(one)) for one in names]
+    return max(models, key=lambda model: model.created), opened
+
+
+def sheet_file(collection: Collection | None, file: Path | None, open_it: bool, name: str) -> Path | None:
+    """Where a page goes: what was named, or a place of the collection's own for one to look at."""
+    if file is not None or not open_it:
+        return file
+    if collection is not None and collection.root is not None:
+        return collection.root / ".lookalike" / "sheets" / name
+    from lookalike.features import cache_folder
+
+    return cache_folder() / "sheets" / name

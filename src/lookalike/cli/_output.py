@@ -99,6 +99,19 @@ def count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def percent(probability: float) -> str:
+    """A probability for people; nothing is quite certain.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.99996), percent(0.0001)
+    ('50 %', '> 99 %', '< 1 %')
+    """
+    if probability > 0.995:
+        return "> 99 %"
+    return "< 1 %" if probability < 0.005 else f"{100 * probability:.0f} %"
+
+
 def open_page(path: Path) -> None:
     """Show an HTML page in the user's browser, where there is one."""
     import webbrowser

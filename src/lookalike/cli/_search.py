@@ -11,7 +11,7 @@ from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection, Sho
 from lookalike.cli._progress import Show, reporting
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection, Duplicates, Hit
+    from lookalike.collection import Duplicates, Hit
 
 search_app = typer.Typer(**PLAIN)
 duplicates_app = typer.Typer(**PLAIN)
@@ -40,7 +40,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the look-alikes of one or several pictures."""
-    from lookalike.cli._open import example_vectors, open_collection, vector_feature
+    from lookalike.cli._open import example_vectors, open_collection, sheet_file, vector_feature
     from lookalike.cli._output import emit_json, note, open_page, say, shown
     from lookalike.images import path_of
 
@@ -51,7 +51,7 @@ def search(
     leave_out = {*own, *against}
     hits = opened.search(wanted, not_=unwanted, k=k + len(leave_out), feature=compared, include_examples=True)
     hits = [hit for hit in hits if hit.uri not in leave_out][:k]
-    page = _sheet_file(opened, html, open_it, "search.html")
+    page = sheet_file(opened, html, open_it, "search.html")
     if page:
         _hit_sheet(page, images, not_ or [], hits)
     if as_json:
@@ -66,17 +66,6 @@ def search(
             note(f"contact sheet: {shown(page)}")
     if open_it and page:
         open_page(page)
-
-
-def _sheet_file(collection: Collection, html: Path | None, open_it: bool, name: str) -> Path | None:
-    """Where a contact sheet goes: what was named, or a place of the collection's own for one to look at."""
-    if html is not None or not open_it:
-        return html
-    if collection.root is not None:
-        return collection.root / ".lookalike" / "sheets" / name
-    from lookalike.features import cache_folder
-
-    return cache_folder() / "sheets" / name
 
 
 def _hit_sheet(page: Path, images: list[str], not_: list[str], hits: list[Hit]) -> None:
@@ -117,13 +106,13 @@ def duplicates(
     as_json: AsJson = False,
 ) -> None:
     """Find pictures that are there twice: the same content, or nearly the same look."""
-    from lookalike.cli._open import open_collection
+    from lookalike.cli._open import open_collection, sheet_file
     from lookalike.cli._output import emit_json, note, open_page, shown
 
     opened = open_collection(collection)
     with reporting(progress, unit="blocks") as report_step:
         found = opened.duplicates(threshold, near=not exact, feature=feature, progress=report_step)
-    page = _sheet_file(opened, html, open_it, "duplicates.html")
+    page = sheet_file(opened, html, open_it, "duplicates.html")
     if page:
         _duplicate_sheet(page, found)
     if as_json:

@@ -1,0 +1,95 @@
+"""``lookalike learn``: from labels to a judged model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookalike.cli._options import PLAIN, AsJson, InCollection, ShowProgress
+from lookalike.cli._progress import Show, reporting
+
+if TYPE_CHECKING:
+    from lookalike.recipes import Learned
+
+learn_app = typer.Typer(**PLAIN)
+
+
+@learn_app.command()
+def learn(
+    recipe: Annotated[
+        str,
+        typer.Option(
+            "--recipe",
+            "-r",
+            metavar="NAME",
+            help="A recipe (see 'lookalike recipe list'), or a JSON file of one.",
+        ),
+    ] = "default",
+    feature: Annotated[
+        str | None,
+        typer.Option(
+            "--feature", "-f", metavar="NAME", help="Learn from this feature in place of the recipe's own."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", "-n", metavar="NAME", help="What to call the model; else as the recipe."),
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option(
+            "--folds", min=2, metavar="N", help="In how many parts it is judged, each held out once."
+        ),
+    ] = 5,
+    judge: Annotated[
+        bool, typer.Option("--judge/--no-judge", help="Whether to judge the model and write its report.")
+    ] = True,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Where the report goes; else beside the model."),
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    collection: InCollection = None,
+    progress: ShowProgress = Show.auto,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a model from the labels of a collection, judge it, and write its report."""
+    from lookalike.cli._open import open_collection
+    from lookalike.cli._output import emit_json, open_page
+    from lookalike.recipes import get_recipe, learn_collection
+
+    opened = open_collection(collection)
+    chosen = get_recipe(recipe, feature=feature)
+    with reporting(progress, unit="parts") as report_step:
+        learned = learn_collection(
+            opened, chosen, name=name, judge=judge, n_folds=folds, report=report, progress=report_step
+        )
+    if as_json:
+        emit_json(learned.to_json())
+    else:
+        _tell(learned)
+    if open_it and learned.report:
+        open_page(learned.report)
+
+
+def _tell(learned: Learned) -> None:
+    from lookalike.cli._output import count, say, shown
+
+    facts = learned.to_json()
+    images = sum(facts["classes"].values())
+    kept = f", {count(facts['prototypes'], 'prototype')} kept" if facts["prototypes"] else ""
+    classes = count(len(facts["classes"]), "class", "classes")
+    learnt = f"{classes} from {count(images, 'labelled image')}{kept}"
+    say(f"{facts['name']}: {learnt}, in {learned.seconds:.1f} s.")
+    judged = facts["judged"]
+    if judged:
+        rivals = "".join(f"; {name} {100 * value:.1f} %" for name, value in learned.rivals.items())
+        say(f"  balanced accuracy {100 * judged['balanced_accuracy']:.1f} % on held-out images{rivals}.")
+        error, declined = judged["calibration_error"], 100 * judged["declined"]
+        say(f"  calibration error {error:.3f}; declines {declined:.1f} %.")
+    if learned.report:
+        say(f"  report: {shown(learned.report)}")
+    for line in (learned.judgement.notes if learned.judgement else ())[:3]:
+        say(f"  note: {line}")
