@@ -135,7 +135,7 @@ class Systems:
                     kind = "bhattacharyya" if "PPK" in system else "kl"
                     model = MixtureOfReferences(objective=kind, n_iter=n_iter, scaled=True)
                     X = model.fit(mixtures[inner]).transform(mixtures)
-                learner = SparseLogisticRegression(penalty=0.01).fit(X[inner], self.y[train][inner])
+                learner = SparseLogisticRegression(n_jobs=2, penalty=0.01).fit(X[inner], self.y[train][inner])
                 best[n_iter] = learner.score(X[~inner], self.y[train][~inner])
             log(f"{self.stem} {system} iterations: {best}")
             return max(best, key=lambda k: best[k])
@@ -151,9 +151,13 @@ class Systems:
             a, b = self.vectors(system, train, n_iter)
             penalty = self.store.keep(
                 f"{self.stem}/{system}/penalty",
-                lambda: SparseLogisticRegression(penalty="cv").fit(*first(self, system, n_iter)).penalty_,
+                lambda: (
+                    SparseLogisticRegression(n_jobs=2, penalty="cv")
+                    .fit(*first(self, system, n_iter))
+                    .penalty_
+                ),
             )
-            return SparseLogisticRegression(penalty=penalty).fit(a, self.y[train]).predict_proba(b)
+            return SparseLogisticRegression(n_jobs=2, penalty=penalty).fit(a, self.y[train]).predict_proba(b)
 
         name = system.replace(" ", "-")
         return self.store.array(f"scores/{self.stem}-{name}-{draw}", make)

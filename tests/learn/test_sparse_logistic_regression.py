@@ -123,3 +123,27 @@ def test_scikit_learns_gradient_descent_is_the_linear_machine_of_the_appendix():
         return lam / 2 * (model.coef_**2).sum() + np.maximum(0, 1 - margin).mean()
 
     assert value(sgd.fit(X, y)) < 1.1 * value(exact.fit(X, y))
+
+
+def test_the_compiled_loop_minimises_its_quadratic_model():
+    from lookalike.learn._coordinate_kernels import descend
+
+    rng = np.random.default_rng(10)
+    A, h = rng.normal(size=(5, 40)), rng.uniform(0.1, 1, 40)
+    g, limits, start = rng.normal(size=5) * 10, np.full(5, 3.0), rng.normal(size=5)
+    step, moved = descend(A, h, g, limits, start, 2.0, 1e-12, 10_000)
+    assert np.allclose(moved, A.T @ step[:5] + step[5])
+
+    # The same sweeps in plain numpy, on the full matrix of second derivatives.
+    full = np.vstack([A, np.ones(40)])
+    H, slope = full @ (h[:, None] * full.T), np.append(g, 2.0)
+    d = np.zeros(6)
+    for _ in range(2000):
+        for j in range(6):
+            rest = slope[j] + H[j] @ d - H[j, j] * d[j]
+            if j == 5:
+                d[j] = -rest / H[j, j]
+                continue
+            goal = start[j] - rest / H[j, j]
+            d[j] = np.sign(goal) * max(abs(goal) - limits[j] / H[j, j], 0) - start[j]
+    assert np.allclose(step, d, atol=1e-8)
