@@ -60,8 +60,8 @@ def logarithm(weights: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _normalised(mixtures: Mixtures, frame: Frame) -> tuple[NDArray[Any], NDArray[Any]]:
-    means = (mixtures.means - frame.shift) / frame.scale
-    return means, mixtures.variances / frame.scale**2
+    shift, inverse = frame.shift.astype(mixtures.dtype), (1 / frame.scale).astype(mixtures.dtype)
+    return (mixtures.means - shift) * inverse, mixtures.variances * inverse**2
 
 
 class Moments(NamedTuple):
@@ -100,7 +100,7 @@ def naturals(mixtures: Mixtures, frame: Frame) -> Naturals:
     rows[..., :d] = 0.5 * precision - 0.5
     rows[..., d:] = means * precision
     bias = rows[..., :d].sum(-1, dtype=np.float64)
-    bias += 0.5 * (np.log(variances) + means**2 * precision).sum(-1, dtype=np.float64)
+    bias += 0.5 * (np.log(variances) + means * rows[..., d:]).sum(-1, dtype=np.float64)
     return Naturals(rows, bias + frame.constant)
 
 

@@ -142,8 +142,9 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
     def _solve(
         self, design: Design, targets: Array, penalty: float, tol: float, start: Solution | None = None
     ) -> Solution:
-        settings = {"max_iter": self.max_iter, "n_jobs": self.n_jobs}
-        return sparse_logistic(design, targets, penalty, start=start, tol=tol, **settings)
+        return sparse_logistic(
+            design, targets, penalty, start=start, tol=tol, max_iter=self.max_iter, n_jobs=self.n_jobs
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Scores of the classes; of the second one where there are two."""
