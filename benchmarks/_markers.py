@@ -1,0 +1,26 @@
+"""Put a machine-made table into a document, between two markers that carry its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def write(document: str, name: str, text: str) -> None:
+    """Replace what is between ``<!-- name -->`` and ``<!-- /name -->`` in ``docs/…``, and print it."""
+    path = ROOT / "docs" / document
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    whole = path.read_text()
+    if start not in whole or end not in whole:
+        raise SystemExit(f"{path} has no markers {start} and {end}.")
+    before, _, rest = whole.partition(start)
+    path.write_text(f"{before}{start}\n{text}\n{end}{rest.partition(end)[2]}")
+    print(text)
