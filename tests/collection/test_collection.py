@@ -211,12 +211,12 @@ def test_a_damaged_cache_is_made_again(folder, collection, harm):
 
 
 def test_without_room_for_a_cache_blocks_are_read(folder, collection, monkeypatch):
-    from lookalike.collection import _collection
+    from lookalike.collection import _reader
 
     uris, X = collection.vectors()
     hits = collection.search(X[2], k=6)
     duplicates = collection.duplicates(0.5)
-    monkeypatch.setattr(_collection, "MATRIX_BYTES", 0)
+    monkeypatch.setattr(_reader, "MATRIX_BYTES", 0)
     streaming = Collection.open(folder)
     assert np.array_equal(streaming.vectors()[1], X)
     assert np.array_equal(streaming.vectors(None, list(uris[::-1]))[1], X[::-1])

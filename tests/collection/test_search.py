@@ -70,7 +70,7 @@ def test_finds_what_a_sort_of_all_finds(many, metric, wanted, unwanted):
     assert {hit.uri for hit in hits} == set(expected)
     scores = np.array([hit.score for hit in hits])
     assert np.all(np.diff(scores) <= 0)
-    tolerance = 2e-3 if metric == "euclidean" else 1e-5  # near 0 a distance has half its digits
+    tolerance = 1e-6
     assert np.allclose(scores, [expected[hit.uri] for hit in hits], atol=tolerance)
     few = many.search(X[wanted], not_=X[unwanted] if unwanted else None, k=7, metric=metric)
     assert few == hits[:7]

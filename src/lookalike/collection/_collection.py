@@ -20,9 +20,10 @@ from lookalike.collection._index import Indexer, IndexReport, chunks
 from lookalike.collection._keys import hash_array, positions
 from lookalike.collection._labels import Labels
 from lookalike.collection._lock import Lock
-from lookalike.collection._matrix import MATRIX_BYTES, Matrix, load_matrix
+from lookalike.collection._matrix import Matrix
 from lookalike.collection._models import Models
 from lookalike.collection._place import Place, find_place
+from lookalike.collection._reader import Reader
 from lookalike.collection._search import METRICS, Hit, Metric, View
 from lookalike.collection._shards import FeatureColumn, Shards, feature_columns
 from lookalike.collection._status import Status
@@ -61,8 +62,7 @@ class Collection:
         self._place, self._tables = place, tables
         self._labels = Labels(tables, self._label_lock)
         self._models = Models(place)
-        self._matrices: dict[str, tuple[Any, Matrix]] = {}
-        self._views: dict[str, tuple[Any, View]] = {}
+        self._reader = Reader(place, tables)
 
     # ---- making and opening -------------------------------------------------------------------------
 
@@ -310,11 +310,11 @@ class Collection:
         X : array of shape (n, dim)
             A row for each; read-only and without a copy where the order is that on disk.
         """
-        matrix, view = self._matrix(self.column(feature, "vector"))
+        matrix, view = self._reader.matrix(self.column(feature, "vector"))
         if uris is None:
             return np.asarray(view.uris.to_numpy(zero_copy_only=False), object), matrix.take(view.rows)
         names = self._known(uris)
-        rows = self._positions(view, names, matrix.shards.column.name)
+        rows = self._reader.positions(view, names, matrix.shards.column.name)
         return np.array(names, object), matrix.take(view.rows[rows])
 
     def vector_blocks(
@@ -322,7 +322,7 @@ class Collection:
     ) -> Iterator[tuple[NDArray[np.object_], NDArray[np.float32]]]:
         """The same as a stream of blocks in the order of the tables, in memory for one block."""
         shards = Shards(self._tables, self.column(feature, "vector"))
-        for uris, contents, batch in self._blocks(shards, block_rows):
+        for uris, contents, batch in self._reader.blocks(shards, block_rows):
             yield uris, shards.vectors_of(batch)[contents]
 
     def bags(
@@ -330,105 +330,24 @@ class Collection:
     ) -> tuple[NDArray[np.object_], Bags]:
         """The bags of the images that have a feature, in the order of their uris or in the order given."""
         shards = Shards(self._tables, self.column(feature, "bag"))
-        view = self._view(shards.column, shards.hashes())
-        names = None if uris is None else self._known(uris)
-        where = (
-            np.arange(len(view.rows)) if names is None else self._positions(view, names, shards.column.name)
-        )
-        wanted = view.rows[where]
-        parts: list[tuple[NDArray[np.int64], Bags]] = []
-        start = 0
-        for batch in shards.batches(256):
-            inside = np.flatnonzero((wanted >= start) & (wanted < start + batch.num_rows))
-            if len(inside):
-                parts.append((inside, shards.bags_of(batch)[wanted[inside] - start]))
-            start += batch.num_rows
+        view = self._reader.view(shards.column, shards.hashes())
+        where = np.arange(len(view.rows))
+        if uris is not None:
+            where = self._reader.positions(view, self._known(uris), shards.column.name)
         found = np.asarray(view.uris.to_numpy(zero_copy_only=False), object)[where]
-        return found, _joined(parts, shards.column.dim)
+        return found, self._reader.bags(shards, view, where)
 
     def bag_blocks(
         self, feature: str | Feature | None = None, block_rows: int = 256
     ) -> Iterator[tuple[NDArray[np.object_], Bags]]:
         """The same as a stream of blocks in the order of the tables, in memory for one block."""
         shards = Shards(self._tables, self.column(feature, "bag"))
-        for uris, contents, batch in self._blocks(shards, block_rows):
+        for uris, contents, batch in self._reader.blocks(shards, block_rows):
             yield uris, shards.bags_of(batch)[contents]
 
     def column(self, feature: str | Feature | None = None, kind: str | None = None) -> FeatureColumn:
         """What is written down of a feature of this collection; an error where it has not been indexed."""
-        columns = feature_columns(self._tables)
-        if isinstance(feature, str) or feature is None:
-            found = [c for c in columns if feature is None or c.name == feature]
-            found = [c for c in found if kind in (None, c.kind)] if feature is None else found
-            found = found[:1] if feature is None else found[-1:]  # of equal names the newest settings
-        else:
-            found = [c for c in columns if c.fingerprint == feature.fingerprint]
-        if not found:
-            shown = "" if feature is None else f" {feature if isinstance(feature, str) else feature.name!r}"
-            there = ", ".join(dict.fromkeys(c.name for c in columns)) or "none"
-            raise LookalikeError(
-                f"{self._place} has no {kind or ''} feature{shown}".replace("  ", " ")
-                + f" (it has: {there}): index it with this feature first."
-            )
-        if kind not in (None, found[0].kind):
-            raise LookalikeError(
-                f"the feature {found[0].name!r} gives {found[0].kind}s, not {kind}s: name another."
-            )
-        return found[0]
-
-    def _matrix(self, column: FeatureColumn) -> tuple[Matrix, View]:
-        """The matrix of a feature and who is in it; from memory where nothing was written since."""
-        shards = Shards(self._tables, column)
-        state = shards.state()
-        known = self._matrices.get(column.fingerprint)
-        if known is None or known[0] != state:
-            matrix = load_matrix(shards, self._place.local / "cache", limit=MATRIX_BYTES)
-            self._matrices[column.fingerprint] = known = (state, matrix)
-        return known[1], self._view(column, known[1].hashes, state)
-
-    def _view(self, column: FeatureColumn, hashes: NDArray[np.bytes_], state: Any = None) -> View:
-        state = (state, self._tables.version("images"))
-        known = self._views.get(column.fingerprint)
-        if known is not None and known[0] == state and state[0] is not None:
-            return known[1]
-        images = self._tables.read("images", ["uri", "hash"]).sort_by("uri")
-        rows = positions(hash_array(images["hash"]), hashes)
-        uris = images["uri"].filter(pa.array(rows >= 0)).combine_chunks()
-        view = View(uris, rows[rows >= 0])
-        self._views[column.fingerprint] = (state, view)
-        return view
-
-    def _positions(self, view: View, uris: list[str], name: str) -> NDArray[np.int64]:
-        rows = view.rows_of(uris)
-        if (rows < 0).any():
-            uri = uris[int(np.flatnonzero(rows < 0)[0])]
-            raise LookalikeError(f"{uri} has no {name!r} yet: index the collection with this feature.")
-        return rows
-
-    def _blocks(
-        self, shards: Shards, rows: int
-    ) -> Iterator[tuple[NDArray[np.object_], NDArray[np.int64], pa.RecordBatch]]:
-        """Batches of a feature with the images of each, an image for each uri of a content."""
-        images = self._tables.read("images", ["uri", "hash"]).sort_by("uri")
-        keys = hash_array(images["hash"])
-        first = positions(np.unique(keys), shards.hashes())
-        order = np.argsort(keys, kind="stable")
-        ranked = keys[order]
-        names = images["uri"].combine_chunks()
-        valid = np.sort(first)
-        start = 0
-        for batch in shards.batches(rows):
-            here = np.arange(start, start + batch.num_rows)
-            here = here[np.isin(here, valid)] - start  # a content that was written twice counts once
-            hashes = hash_array(batch.column(0))[here]
-            low, high = np.searchsorted(ranked, hashes), np.searchsorted(ranked, hashes, side="right")
-            images_of = [order[a:b] for a, b in zip(low, high)]
-            contents = np.repeat(here, high - low)
-            chosen = np.concatenate(images_of) if images_of else np.zeros(0, np.int64)
-            if len(chosen):
-                uris = np.asarray(names.take(pa.array(chosen)).to_numpy(zero_copy_only=False), object)
-                yield uris, contents, batch
-            start += batch.num_rows
+        return self._reader.column(feature, kind)
 
     # ---- labels -------------------------------------------------------------------------------------
 
@@ -544,7 +463,7 @@ class Collection:
             raise ValueError(f"metric must be one of {', '.join(METRICS)}, but is {metric!r}.")
         if k < 1:
             raise ValueError(f"k must be at least 1, but is {k}.")
-        matrix, view = self._matrix(self.column(feature, "vector"))
+        matrix, view = self._reader.matrix(self.column(feature, "vector"))
         wanted, own = self._examples(query, matrix, view, "the query")
         unwanted, against = (None, own[:0]) if not_ is None else self._examples(not_, matrix, view, "not_")
         without = np.zeros(0, np.int64) if include_examples else np.union1d(own, against)
@@ -557,7 +476,7 @@ class Collection:
         if isinstance(given, str | os.PathLike):
             given = [given]
         if isinstance(given, Sequence) and len(given) and isinstance(given[0], str | os.PathLike):
-            where = self._positions(view, self._known(given), matrix.shards.column.name)
+            where = self._reader.positions(view, self._known(given), matrix.shards.column.name)
             return matrix.take(view.rows[where]), where
         queries = _search.as_queries(given, matrix.dim, what)
         if not len(queries):
@@ -592,7 +511,7 @@ class Collection:
             return Duplicates(
                 _duplicates.groups_of(images["uri"].combine_chunks(), contents, none), None, None
             )
-        matrix, view = self._matrix(self.column(feature, "vector"))
+        matrix, view = self._reader.matrix(self.column(feature, "vector"))
         if threshold is None:
             threshold = _duplicates.default_threshold(matrix, view.rows)
         if not -1 <= threshold <= 1:
@@ -659,16 +578,3 @@ def _bytes_under(folder: Path | None) -> int | None:
             except OSError:  # a writer removed it meanwhile
                 continue
     return total
-
-
-def _joined(parts: list[tuple[NDArray[np.int64], Bags]], dim: int) -> Bags:
-    """Bags of several batches in one, each at its place."""
-    if not parts:
-        return Bags.from_list([], dim=dim)
-    places = np.concatenate([places for places, _ in parts])
-    compact = [bags.compact() for _, bags in parts]
-    sizes = np.concatenate([bags.sizes for bags in compact])
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    bags = Bags(np.concatenate([bags.values for bags in compact]), offsets)
-    order = np.argsort(places, kind="stable")
-    return bags if np.array_equal(order, np.arange(len(order))) else bags[order]

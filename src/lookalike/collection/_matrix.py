@@ -25,6 +25,7 @@ from lookalike.errors import LookalikeError
 
 MATRIX_BYTES = 32 * 2**30  # larger ones are not kept as a file, but read from the tables block by block
 READ_ROWS = 4096
+FEW_ROWS = 1000
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +79,8 @@ class Matrix:
             if len(rows) == len(self.values) and np.array_equal(rows, np.arange(len(rows))):
                 return self.values
             return self.values[rows]
+        if len(rows) <= FEW_ROWS:
+            return self.shards.take(rows, self.hashes[rows])
         result = np.empty((len(rows), self.dim), np.float32)
         order = np.argsort(rows, kind="stable")
         for cut, values in self.blocks(64 * 2**20):

@@ -14,6 +14,7 @@ from lookalike.collection._matrix import Matrix
 
 Metric = Literal["cosine", "euclidean"]
 METRICS = ("cosine", "euclidean")
+SPARE = 32  # so many more than asked for are compared again in double precision
 AGAINST = 0.5  # what an example of what is not wanted counts beside one of what is
 
 
@@ -84,8 +85,7 @@ def similarities(matrix: Matrix, queries: NDArray[np.float32], metric: Metric) -
     The cosine is linear in the query: several examples cost as much as one, one pass over the matrix.
     """
     if metric == "cosine":
-        lengths = np.linalg.norm(queries.astype(np.float64), axis=1, keepdims=True)
-        mean = (queries / np.where(lengths > 0, lengths, 1)).mean(0).astype(np.float32)
+        mean = _unit(queries.astype(np.float64)).mean(0).astype(np.float32)
         products = _products(matrix, mean[:, None])[:, 0]
         return np.divide(products, matrix.norms, out=products, where=matrix.norms > 0)
     total = np.zeros(len(matrix.norms), np.float32)
@@ -139,10 +139,42 @@ def search(
     score = similarity
     if unwanted is not None and len(unwanted):
         score = similarity - np.float32(AGAINST) * similarities(matrix, unwanted, metric)
-    score, similarity = score[view.rows], similarity[view.rows]
+    score = score[view.rows]
     if len(without):
-        score = score.copy()
         score[without] = -np.inf
-    chosen = top(score, min(k, len(score) - len(without)))
-    uris = view.uris.take(pa.array(chosen)).to_pylist()
-    return [Hit(uri, float(similarity[i]), float(score[i])) for uri, i in zip(uris, chosen)]
+    chosen = top(score, min(k + SPARE, len(score) - len(without)))
+    exact, total = _exact(matrix, view.rows[chosen], wanted, unwanted, metric)
+    best = np.lexsort((chosen, -total))[:k]
+    uris = view.uris.take(pa.array(chosen[best])).to_pylist()
+    return [Hit(uri, float(exact[i]), float(total[i])) for uri, i in zip(uris, best)]
+
+
+def _exact(
+    matrix: Matrix,
+    rows: NDArray[np.int64],
+    wanted: NDArray[np.float32],
+    unwanted: NDArray[np.float32] | None,
+    metric: Metric,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Similarity and score of a few rows in double precision, with no difference of large numbers."""
+    vectors = matrix.take(rows).astype(np.float64)
+
+    def mean(queries: NDArray[np.float32]) -> NDArray[np.float64]:
+        if metric == "cosine":
+            products = _unit(vectors) @ _unit(queries.astype(np.float64)).mean(0)
+            return np.clip(products, -1, 1)
+        total = np.zeros(len(vectors))
+        for query in queries.astype(np.float64):
+            total += 1 / (1 + np.linalg.norm(vectors - query, axis=1))
+        return total / len(queries)
+
+    similarity = mean(wanted)
+    if unwanted is None or not len(unwanted):
+        return similarity, similarity
+    return similarity, similarity - AGAINST * mean(unwanted)
+
+
+def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    result: NDArray[np.float64] = rows / np.where(lengths > 0, lengths, 1)
+    return result

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lookalike.arrays import Bags
-from lookalike.collection._keys import hash_array
+from lookalike.collection._keys import hash_array, positions
 from lookalike.collection._tables import SCHEMAS, Tables, bag_schema, now, vector_schema
 from lookalike.features import Feature
 
@@ -153,6 +153,21 @@ class Shards:
                     yield batch.slice(0, left)
                     row += batch.num_rows
             start += count
+
+    def take(self, rows: NDArray[np.int64], hashes: NDArray[np.bytes_]) -> NDArray[np.float32]:
+        """The vectors of a few rows, whose contents these are; reads no others."""
+        result = np.empty((len(rows), self.column.dim), np.float32)
+        start = 0
+        for name in self.names():
+            count = self.tables.count(name)
+            inside = np.flatnonzero((rows >= start) & (rows < start + count))
+            if len(inside):
+                found = self.tables.take(name, np.unique(rows[inside] - start).tolist(), ["hash", "vector"])
+                places = positions(hashes[inside], hash_array(found["hash"]))  # it may come in any order
+                vectors = found["vector"].combine_chunks().flatten().to_numpy()
+                result[inside] = vectors.reshape(-1, self.column.dim)[places]
+            start += count
+        return result
 
     def append(self, keys: Sequence[bytes], values: NDArray[Any] | Sequence[NDArray[Any]]) -> None:
         """Add rows in one commit, to a new table where the present one is full."""

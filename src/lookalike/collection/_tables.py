@@ -188,6 +188,10 @@ class Tables:
         """The same as a stream of batches of about ``rows`` rows."""
         yield from self._query(name, columns, where, offset).to_batches(rows)
 
+    def take(self, name: str, rows: list[int], columns: list[str]) -> pa.Table:
+        """A few rows by their number, in no particular order."""
+        return self.table(name).take_offsets(rows).select(columns).to_arrow()
+
     def append(self, name: str, rows: pa.Table) -> None:
         """Add rows in one commit."""
         if rows.num_rows:
