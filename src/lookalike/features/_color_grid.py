@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-import PIL.Image
 from numpy.typing import NDArray
 
-from lookalike.features._feature import Feature, Image
-from lookalike.features._grid import CELLS, Axis, axis, checked_grid, positions
+from lookalike.features._grid import CELLS, Axis, GridFeature
 
 
-class ColorGrid(Feature):
+class ColorGrid(GridFeature):
     """A bag of local colour statistics, taken on the same grid as ``DenseSift``.
 
     Each patch is cut into 4 x 4 cells; each cell gives the mean and the standard deviation of red, green and
@@ -48,60 +43,21 @@ class ColorGrid(Feature):
     """
 
     name = "color-grid"
-    kind = "bag"
-    batch_size = 4
+    cell_numbers = 6
+    mode = "RGB"
 
-    def __init__(
-        self,
-        *,
-        cells: Sequence[int] | int = 8,
-        step: int = 16,
-        scales: int = 5,
-        ratio: float = 2**0.5,
-        longest: int = 512,
-        positions: bool = False,
+    def _describe(
+        self, level: NDArray[np.uint8], rows: Axis, columns: Axis, out: NDArray[np.float32]
     ) -> None:
-        self.grid = checked_grid(cells, step, scales, ratio, longest)
-        self.cells, self.step, self.scales = self.grid.cells, self.grid.step, self.grid.scales
-        self.ratio, self.longest = self.grid.ratio, self.grid.longest
-        self.positions = bool(positions)
-        self.shorter_side = self.longest
-        self.storage_dtype = "float16" if self.positions else "uint8"
-        self.storage_scale = 1.0 if self.positions else 255.0
+        from lookalike.features._kernels import color_cells  # compiling costs a second
 
-    @property
-    def dim(self) -> int:
-        """16 cells, three channels, two statistics; and two for the position where asked."""
-        return CELLS**2 * 6 + 2 * self.positions
-
-    def count(self, height: int, width: int) -> int:
-        """How many descriptors an image of this size gives."""
-        return self.grid.count(height, width)
-
-    def _extract(self, images: list[Image]) -> list[NDArray[Any]]:
-        return [self._one(image) for image in images]
-
-    def _one(self, image: Image) -> NDArray[np.float32]:
-        parts = []
-        for level in self.grid.levels(PIL.Image.fromarray(image)):
-            for cell in self.grid.fitting(*level.shape[:2]):
-                rows, columns = (axis(length, cell, self.step) for length in level.shape[:2])
-                part = _describe(level, rows, columns)
-                parts.append(np.hstack([part, positions(rows, columns)]) if self.positions else part)
-        return np.concatenate(parts)
-
-
-def _describe(level: NDArray[np.uint8], rows: Axis, columns: Axis) -> NDArray[np.float32]:
-    """The descriptors of one grid, row by row: for each cell the three means, then the three deviations."""
-    from lookalike.features._kernels import color_cells  # compiling costs a second
-
-    sums = np.zeros((len(rows.starts), len(columns.starts), 6), np.int64)
-    color_cells(level, rows.starts, columns.starts, rows.cell, sums)
-    count = rows.cell**2
-    # Sums are whole numbers, so that the variance of a flat cell is exactly zero.
-    variance = count * sums[..., 3:] - sums[..., :3] ** 2
-    cells = np.empty(sums.shape, np.float32)
-    cells[..., :3] = sums[..., :3] / (count * 255.0)
-    cells[..., 3:] = np.sqrt(variance) / (count * 255.0)
-    patches = cells[rows.index[:, None, :, None], columns.index[None, :, None, :]]
-    return patches.reshape(-1, CELLS**2 * 6)
+        cell = rows.cell
+        sums = np.zeros((len(rows.starts), len(columns.starts), 6), np.int64)
+        strips = np.zeros((rows.under_way(cell), 2, 3 * columns.length), np.int32)
+        color_cells(level.reshape(rows.length, -1), rows.starts, columns.starts, cell, strips, sums)
+        # Sums are whole numbers, so that the variance of a flat cell is exactly zero.
+        variance = cell**2 * sums[..., 3:] - sums[..., :3] ** 2
+        scale = 1 / (cell**2 * 255.0)
+        cells = np.concatenate([sums[..., :3] * scale, np.sqrt(variance) * scale], axis=2, dtype=np.float32)
+        patches = cells[rows.index[:, None, :, None], columns.index[None, :, None, :]]
+        out[:, : CELLS**2 * 6] = patches.reshape(len(out), -1)

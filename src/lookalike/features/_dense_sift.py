@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-import PIL.Image
 from numpy.typing import NDArray
 
-from lookalike.features._feature import Feature, Image
-from lookalike.features._grid import CELLS, Axis, axis, checked_grid, positions
+from lookalike.features._grid import CELLS, Axis, GridFeature
 
 ORIENTATIONS = 8
 CLIP = 0.2
@@ -18,7 +13,17 @@ CLIP = 0.2
 FLAT = 0.01
 
 
-class DenseSift(Feature):
+def _window() -> NDArray[np.float32]:
+    """Lowe's Gaussian (deviation: half a patch) at the middles of the cells."""
+    middle = np.arange(CELLS) - (CELLS - 1) / 2
+    line = np.exp(-(middle**2) / (2 * (CELLS / 2) ** 2))
+    return np.outer(line, line).astype(np.float32)
+
+
+WINDOW = _window()
+
+
+class DenseSift(GridFeature):
     """A bag of upright SIFT descriptors, taken on a regular grid at several scales.
 
     Each patch of the grey image is cut into 4 x 4 cells; each cell has a histogram of the directions of the
@@ -66,74 +71,22 @@ class DenseSift(Feature):
     """
 
     name = "dense-sift"
-    kind = "bag"
-    batch_size = 4
+    cell_numbers = ORIENTATIONS
+    mode = "L"
 
-    def __init__(
-        self,
-        *,
-        cells: Sequence[int] | int = 8,
-        step: int = 16,
-        scales: int = 5,
-        ratio: float = 2**0.5,
-        longest: int = 512,
-        positions: bool = False,
+    def _describe(
+        self, level: NDArray[np.uint8], rows: Axis, columns: Axis, out: NDArray[np.float32]
     ) -> None:
-        self.grid = checked_grid(cells, step, scales, ratio, longest)
-        self.cells, self.step, self.scales = self.grid.cells, self.grid.step, self.grid.scales
-        self.ratio, self.longest = self.grid.ratio, self.grid.longest
-        self.positions = bool(positions)
-        self.shorter_side = self.longest
-        self.storage_dtype = "float16" if self.positions else "uint8"
-        self.storage_scale = 1.0 if self.positions else 255.0
+        from lookalike.features._kernels import orientation_cells, sift_patches  # compiling costs a second
 
-    @property
-    def dim(self) -> int:
-        """16 cells of 8 directions, and two for the position where asked."""
-        return CELLS**2 * ORIENTATIONS + 2 * self.positions
-
-    def count(self, height: int, width: int) -> int:
-        """How many descriptors an image of this size gives."""
-        return self.grid.count(height, width)
-
-    def _extract(self, images: list[Image]) -> list[NDArray[Any]]:
-        return [self._one(image) for image in images]
-
-    def _one(self, image: Image) -> NDArray[np.float32]:
-        bag = np.empty((self.count(*image.shape[:2]), self.dim), np.float32)
-        filled = 0
-        for level in self.grid.levels(PIL.Image.fromarray(image).convert("L")):
-            for cell in self.grid.fitting(*level.shape):
-                rows, columns = (axis(length, cell, self.step) for length in level.shape)
-                part = bag[filled : filled + len(rows.centres) * len(columns.centres)]
-                _describe(level, rows, columns, part)
-                if self.positions:
-                    part[:, -2:] = positions(rows, columns)
-                filled += len(part)
-        return bag
-
-
-def _window() -> NDArray[np.float32]:
-    """Lowe's Gaussian (deviation: half a patch) at the middles of the cells."""
-    middle = np.arange(CELLS) - (CELLS - 1) / 2
-    line = np.exp(-(middle**2) / (2 * (CELLS / 2) ** 2))
-    return np.outer(line, line).astype(np.float32)
-
-
-WINDOW = _window()
-
-
-def _describe(level: NDArray[np.uint8], rows: Axis, columns: Axis, out: NDArray[np.float32]) -> None:
-    """Fill ``out`` with the descriptors of one grid, row by row."""
-    from lookalike.features._kernels import orientation_cells, sift_patches  # compiling costs a second
-
-    cell = rows.cell
-    before = cell // 2
-    # The triangle that is two cells wide, at the middles of the pixels under it.
-    distance = np.arange(-before, cell + before) + 0.5 - cell / 2
-    taps = (1 - np.abs(distance) / cell).astype(np.float32)
-    under_way = np.searchsorted(rows.starts, rows.starts + len(taps)) - np.arange(len(rows.starts))
-    strips = np.zeros((under_way.max(), ORIENTATIONS * (columns.length + 2 * len(taps))), np.float32)
-    sums = np.empty((len(rows.starts), len(columns.starts), ORIENTATIONS), np.float32)
-    orientation_cells(level, rows.starts, columns.starts, taps, before, strips, sums)
-    sift_patches(sums, rows.index, columns.index, WINDOW, np.float32(FLAT * cell**2), np.float32(CLIP), out)
+        cell = rows.cell
+        before = cell // 2
+        # The triangle that is two cells wide, at the middles of the pixels under it.
+        distance = np.arange(-before, cell + before) + 0.5 - cell / 2
+        taps = (1 - np.abs(distance) / cell).astype(np.float32)
+        line = ORIENTATIONS * (columns.length + 2 * len(taps))
+        strips = np.zeros((rows.under_way(len(taps)), line), np.float32)
+        sums = np.empty((len(rows.starts), len(columns.starts), ORIENTATIONS), np.float32)
+        orientation_cells(level, rows.starts, columns.starts, taps, before, strips, sums)
+        floor = np.float32(FLAT * cell**2)
+        sift_patches(sums, rows.index, columns.index, WINDOW, floor, np.float32(CLIP), out)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
+
+from lookalike.features._feature import Feature, Image
 
 CELLS = 4  # a patch is 4 × 4 cells, in every descriptor here
 
@@ -25,6 +29,11 @@ class Axis:
     starts: NDArray[np.int64]
     index: NDArray[np.int64]
     centres: NDArray[np.float64]
+
+    def under_way(self, reach: int) -> int:
+        """How many cells, at most, begin within ``reach`` pixels: rows of sums to be kept at once."""
+        ends = np.searchsorted(self.starts, self.starts + reach)
+        return int((ends - np.arange(len(self.starts))).max())
 
 
 def axis(length: int, cell: int, step: int) -> Axis:
@@ -113,3 +122,65 @@ def positions(rows: Axis, columns: Axis) -> NDArray[np.float32]:
     """For each patch, row by row: x and y of its middle, as shares of the width and the height."""
     y, x = np.meshgrid(rows.centres / rows.length, columns.centres / columns.length, indexing="ij")
     return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float32)
+
+
+class GridFeature(Feature):
+    """A bag of descriptors of the patches of a grid.
+
+    A subclass says how many numbers a cell has, how the picture is opened, and writes ``_describe``.
+    """
+
+    kind = "bag"
+    batch_size = 4
+    cell_numbers: ClassVar[int]
+    mode: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        cells: Sequence[int] | int = 8,
+        step: int = 16,
+        scales: int = 5,
+        ratio: float = 2**0.5,
+        longest: int = 512,
+        positions: bool = False,
+    ) -> None:
+        self.grid = checked_grid(cells, step, scales, ratio, longest)
+        self.cells, self.step, self.scales = self.grid.cells, self.grid.step, self.grid.scales
+        self.ratio, self.longest = self.grid.ratio, self.grid.longest
+        self.positions = bool(positions)
+        self.shorter_side = self.longest
+        # Positions need more digits than bytes have.
+        self.storage_dtype = "float16" if self.positions else "uint8"
+        self.storage_scale = 1.0 if self.positions else 255.0
+
+    @property
+    def dim(self) -> int:
+        """The numbers of 16 cells, and two for the position where asked."""
+        return CELLS**2 * self.cell_numbers + 2 * self.positions
+
+    def count(self, height: int, width: int) -> int:
+        """How many descriptors an image of this size gives."""
+        return self.grid.count(height, width)
+
+    @abstractmethod
+    def _describe(
+        self, level: NDArray[np.uint8], rows: Axis, columns: Axis, out: NDArray[np.float32]
+    ) -> None:
+        """Fill the first columns of ``out`` with the descriptors of one grid, row by row."""
+
+    def _extract(self, images: list[Image]) -> list[NDArray[Any]]:
+        return [self._one(image) for image in images]
+
+    def _one(self, image: Image) -> NDArray[np.float32]:
+        bag = np.empty((self.count(*image.shape[:2]), self.dim), np.float32)
+        filled = 0
+        for level in self.grid.levels(PIL.Image.fromarray(image).convert(self.mode)):
+            for cell in self.grid.fitting(*level.shape[:2]):
+                rows, columns = (axis(length, cell, self.step) for length in level.shape[:2])
+                part = bag[filled : filled + len(rows.centres) * len(columns.centres)]
+                self._describe(level, rows, columns, part)
+                if self.positions:
+                    part[:, -2:] = positions(rows, columns)
+                filled += len(part)
+        return bag

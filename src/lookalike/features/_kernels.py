@@ -191,33 +191,38 @@ def sift_patches(sums, row_index, column_index, window, floor, clip, out):  # ty
 
 
 @njit(nogil=True, cache=True)
-def color_cells(pixels, row_starts, column_starts, cell, sums):  # type: ignore[no-untyped-def]
+def _add_bytes(values, total, squares):  # type: ignore[no-untyped-def]
+    """Add bytes, and their squares, to whole numbers."""
+    for i in range(len(values)):
+        value = np.int32(values[i])
+        total[i] += value
+        squares[i] += value * value
+
+
+@njit(nogil=True, cache=True)
+def color_cells(pixels, row_starts, column_starts, cell, strips, sums):  # type: ignore[no-untyped-def]
     """Exact sums of the three channels (0..2) and of their squares (3..5) in every cell.
 
-    ``sums`` (rows of cells, columns of cells, 6) of int64 must come as zeros.
+    ``pixels`` is (height, width × 3). ``strips`` has two lines of zeros (int32, width × 3) for each row of
+    cells that is under way at once: bytes are first summed down the columns of pixels, and along the row
+    when all its pixels are in. ``sums`` is (rows of cells, columns of cells, 6) of int64, zeros too.
     """
-    height, width = pixels.shape[:2]
-    running = np.zeros((width + 1, 6), np.int64)
-    line = np.empty((len(column_starts), 6), np.int64)
-    first = 0
-    for y in range(height):
-        while first < len(row_starts) and row_starts[first] + cell <= y:
-            first += 1
-        if first == len(row_starts):
-            break
-        if row_starts[first] > y:
-            continue
-        for x in range(width):
-            for k in range(3):
-                value = np.int64(pixels[y, x, k])
-                running[x + 1, k] = running[x, k] + value
-                running[x + 1, k + 3] = running[x, k + 3] + value * value
-        for c in range(len(column_starts)):
-            for k in range(6):
-                line[c, k] = running[column_starts[c] + cell, k] - running[column_starts[c], k]
-        r = first
-        while r < len(row_starts) and row_starts[r] <= y:
+    slots, first = len(strips), 0
+    for y in range(len(pixels)):
+        for r in range(first, len(row_starts)):
+            if row_starts[r] > y:
+                break
+            _add_bytes(pixels[y], strips[r % slots, 0], strips[r % slots, 1])
+        if row_starts[first] + cell - 1 == y:
+            total, squares = strips[first % slots, 0], strips[first % slots, 1]
             for c in range(len(column_starts)):
-                for k in range(6):
-                    sums[r, c, k] += line[c, k]
-            r += 1
+                out = sums[first, c]
+                for x in range(column_starts[c], column_starts[c] + cell):
+                    for k in range(3):
+                        out[k] += total[3 * x + k]
+                        out[k + 3] += squares[3 * x + k]
+            total[:] = 0
+            squares[:] = 0
+            first += 1
+            if first == len(row_starts):
+                break
