@@ -96,6 +96,15 @@ def test_a_users_mistake_is_one_line_and_status_1(monkeypatch):
     assert (result.exit_code, result.stderr, result.stdout) == (1, "error: the sky is down: look up.\n", "")
 
 
+def test_a_systems_error_is_one_line_too(monkeypatch):
+    def fail(*args, **kwargs):
+        raise PermissionError(13, "Permission denied", "/root/secret")
+
+    monkeypatch.setattr(Commands, "invoke", fail)
+    result = run.invoke(app, ["version"])
+    assert (result.exit_code, result.stderr) == (1, "error: /root/secret: permission denied.\n")
+
+
 def test_a_wrong_call_is_status_2():
     result = run.invoke(app, ["versoin"])
     assert result.exit_code == 2

@@ -65,7 +65,7 @@ def classify(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SOURCE]...",
+            metavar="SOURCE",
             help="Pictures, folders and lists of paths; "
             "without any, the pictures of the collection that have no label.",
         ),
@@ -104,6 +104,8 @@ def classify(
     if not sources and opened is not None:
         opened.column(feature, feature.kind)  # one that was not indexed is an error too
     form = _form(form, output, as_json)
+    if form is Form.text and output is None and progress is Show.auto:
+        progress = Show.none  # the answers themselves show how far it is
     with reporting(progress) as report_step:
         if sources:
             answers = _of_files(loaded, sources, workers, report_step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from typing import Any
@@ -51,8 +52,14 @@ class Commands(TyperGroup):
         try:
             return super().main(*args, **kwargs)
         except LookalikeError as error:
-            print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-            sys.exit(1)
+            said = str(error)
+        except OSError as error:  # a folder that may not be written to, a full disk
+            if error.strerror is None:
+                raise
+            said = f"{os.fspath(error.filename)}: " if error.filename else ""
+            said += f"{error.strerror.lower()}."
+        print(f"error: {' '.join(said.split())}", file=sys.stderr)
+        sys.exit(1)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names in the order in which they are shown."""

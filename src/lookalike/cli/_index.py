@@ -23,7 +23,7 @@ def index(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SOURCE]...",
+            metavar="SOURCE",
             help="Folders, pictures, and lists of paths (CSV or Parquet with a column 'path', or text). "
             "Without any, those of the collection.",
         ),

@@ -42,7 +42,7 @@ def _done(n: int, as_json: bool, words: str) -> None:
 @app.command("set")
 def set_command(
     label: Annotated[str, typer.Argument(metavar="LABEL", help="What they show.")],
-    images: Annotated[list[str], typer.Argument(metavar="IMAGE...", help="Pictures of the collection.")],
+    images: Annotated[list[str], typer.Argument(metavar="IMAGE", help="Pictures of the collection.")],
     by: By = None,
     add: Add = False,
     collection: InCollection = None,
@@ -62,7 +62,7 @@ def from_folders(
     root: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FOLDER]", help="Its sub-folders are the labels; else the collection's folder."
+            metavar="FOLDER", help="Its sub-folders are the labels; else the collection's folder."
         ),
     ] = None,
     collection: InCollection = None,
@@ -97,7 +97,7 @@ def from_csv(
 
 @app.command()
 def remove(
-    images: Annotated[list[str], typer.Argument(metavar="IMAGE...", help="Pictures of the collection.")],
+    images: Annotated[list[str], typer.Argument(metavar="IMAGE", help="Pictures of the collection.")],
     label: Annotated[
         str | None, typer.Option("--label", "-l", metavar="LABEL", help="Only this one; else all they have.")
     ] = None,
@@ -119,7 +119,7 @@ def remove(
 def show(
     images: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[IMAGE]...", help="Only these pictures; else the whole count."),
+        typer.Argument(metavar="IMAGE", help="Only these pictures; else the whole count."),
     ] = None,
     label: Annotated[
         str | None, typer.Option("--label", "-l", metavar="LABEL", help="Only the pictures with this label.")

@@ -49,7 +49,7 @@ def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, indent: s
     dogs      12
     """
     rows = [list(row) for row in rows]
-    cells = [[str(value) for value in row] for row in rows]
+    cells = [[str(value).replace("\n", "\\n") for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(heads, *cells)]
     right = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(heads))]
 

@@ -26,7 +26,7 @@ Open = Annotated[bool, typer.Option("--open", help="Write a contact sheet and op
 def search(
     images: Annotated[
         list[str],
-        typer.Argument(metavar="IMAGE...", help="One or several examples, in the collection or not."),
+        typer.Argument(metavar="IMAGE", help="One or several examples, in the collection or not."),
     ],
     not_: Annotated[
         list[str] | None,

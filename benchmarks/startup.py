@@ -1,0 +1,54 @@
+"""How soon the command line answers: ``lookalike --help`` and its first commands, after the first run.
+
+    python benchmarks/startup.py [--rounds 15]
+
+Each row is the median over the rounds, measured in turns, beside what Python itself needs to start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from statistics import median
+
+CALLS = {
+    "python, nothing": ["-c", "pass"],
+    "python, import typer": ["-c", "import typer"],
+    "lookalike --help": ["-c", "from lookalike.cli import main; main()", "--help"],
+    "lookalike version": ["-c", "from lookalike.cli import main; main()", "version"],
+    "lookalike index --help": ["-c", "from lookalike.cli import main; main()", "index", "--help"],
+}
+
+
+def once(arguments: list[str]) -> tuple[float, float]:
+    """Seconds on the clock, and of the processor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True, env=os.environ)
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in CALLS}
+    for arguments in CALLS.values():
+        once(arguments)  # the first run compiles to bytecode
+    for _ in range(rounds):
+        for name, arguments in CALLS.items():
+            taken[name].append(once(arguments))
+    print("| call | ms on the clock | ms of the processor |\n|---|---:|---:|")
+    for name, times in taken.items():
+        wall, cpu = (1000 * median(column) for column in zip(*times))
+        print(f"| {name} | {wall:.0f} | {cpu:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
