@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from lookalike.arrays import row_blocks
 from lookalike.learn._distance._comparators import BiasedDiscriminant
 from lookalike.learn._distance._discriminant import DistanceDiscriminant
-from lookalike.learn._distance._nearest import class_distances
+from lookalike.learn._distance._nearest import class_distances, distances
 
 Array = NDArray[Any]
 
@@ -130,12 +130,14 @@ def gaussian(vectors: Array, query: Array, relevant: Array, irrelevant: Array, r
     # Few positives say little of a variance: they are weighed as so many against one of the collection.
     n = len(positives)
     variance = (positives.var(axis=0) * n + whole) / (n + 1)
-    scaled = np.sqrt(variance)
-    scores = -(negative_distances(vectors / scaled, centre / scaled) ** 2) / vectors.shape[1]
-    for i in irrelevant:
-        near = negative_distances(vectors / scaled, vectors[i] / scaled) ** 2 / vectors.shape[1]
-        scores -= np.exp(-near) / max(1, len(irrelevant)) ** 0.5
-    return np.asarray(scores)
+    scale = np.sqrt(variance)
+    centres = np.concatenate([centre[None], vectors[irrelevant].astype(np.float64)]) / scale
+    scores = np.empty(len(vectors))
+    for part in row_blocks(len(vectors), 8 * (vectors.shape[1] + len(centres))):
+        squares = distances(vectors[part] / scale, centres) ** 2 / vectors.shape[1]
+        penalty = np.exp(-squares[:, 1:]).sum(axis=1) / max(1, len(irrelevant)) ** 0.5
+        scores[part] = -squares[:, 0] - penalty
+    return scores
 
 
 def machine(vectors: Array, query: Array, relevant: Array, irrelevant: Array, rng: Any) -> Array:

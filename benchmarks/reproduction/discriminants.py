@@ -1,0 +1,275 @@
+"""Discriminants, words and feedback: writes the tables of docs/reproduction/discriminants.md.
+
+Usage: python benchmarks/reproduction/discriminants.py [PART ...] [--data PATH] [--cache PATH] [--write]
+
+Every part keeps its figures in the cache, so parts can be run one by one and a run can be resumed; --write
+puts all figures that are there into the document. A part that is there already is not run again unless named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import discriminants_classes
+import discriminants_words
+import numpy as np
+from discriminants_data import UCI
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "reproduction" / "discriminants.md"
+PARTS = {**discriminants_classes.PARTS, **discriminants_words.PARTS}
+Results = dict[str, Any]
+
+# Tables 2.1 and 2.2 of the thesis: error of NN and of DDA+NN in percent.
+PRINTED = {
+    "balance": (21.45, 3.06),
+    "diabetes": (30.39, 27.11),
+    "heart": (40.74, 21.11),
+    "hepatitis": (29.57, 0.00),
+    "ionosphere": (13.56, 7.14),
+    "iris": (4.00, 3.33),
+    "monk": (14.58, 0.69),
+    "sonar": (None, None),
+    "vehicle": (35.58, 24.70),
+}
+
+
+def percent(value: float | None) -> str:
+    return "—" if value is None or not np.isfinite(value) else f"{100 * value:.2f}"
+
+
+def row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    return "\n".join([row(*head), row(*["---"] * len(head)), *(row(*r) for r in rows)])
+
+
+def uci(results: Results) -> str:
+    rows = []
+    for name in sorted([*UCI, "monk"]):
+        if r := results.get(f"uci-{name}"):
+            printed = ["—" if v is None else f"{v:.2f}" for v in PRINTED[name]]
+            rows.append(
+                [
+                    name,
+                    f"{r['n']} × {r['d']}, {r['classes']}",
+                    printed[0],
+                    percent(r["nn"]),
+                    printed[1],
+                    percent(r["leaky_best"]),
+                    percent(r["leaky_median"]),
+                    f"**{percent(r['honest'])}** ± {percent(r['honest_spread'])}",
+                    percent(r["converged"]),
+                ]
+            )
+    head = ["set", "size and classes", "thesis NN", "our NN", "thesis DDA+NN", "on all data: best setting"]
+    return table([*head, "on all data: median", "honest, held-out choice", "honest, to the end"], rows)
+
+
+def means(entries: list[list[float]]) -> list[str]:
+    return [percent(v) for v in np.nanmean(np.array(entries, float), axis=0)]
+
+
+def objects(results: Results) -> str:
+    parts = []
+    for name in ("corel1k", "flowers17"):
+        if r := results.get(f"objects-{name}"):
+            always = 1 / r["classes"]
+            rows = [[t, *means(v)] for t, v in r["table"].items()]
+            rows.append(["always negative", percent(always), "0.00", "100.00"])
+            parts.append(f"{name}, {r['classes']} classes, {r['test']} test pictures:\n\n")
+            parts[-1] += table(["classifier", "error", "GM", "SP"], rows)
+    return "\n\n".join(parts)
+
+
+def semantic(results: Results) -> str:
+    if not (r := results.get("semantic")):
+        return ""
+    kinds = list(next(iter(r["rows"].values())))
+    return table(["classifier", *kinds], [[t, *(percent(v[k]) for k in kinds)] for t, v in r["rows"].items()])
+
+
+def kernels(results: Results) -> str:
+    if not (r := results.get("kernels-corel1k")):
+        return ""
+    rows = [[t, *means(v)] for t, v in r["table"].items()]
+    text = table(["method", "error", "GM", "SP"], rows)
+    return f"{text}\n\nKernels that became indefinite: {r['indefinite']} of {r['classes']} classes."
+
+
+def cuboids(results: Results) -> str:
+    if not (r := results.get("cuboids")):
+        return ""
+    rows = []
+    for title, entries in r["table"].items():
+        values = np.array(entries)
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        mean = values.mean(axis=0)
+        rows.append([title, *(f"{percent(mean[i])} ± {percent(error[i])}" for i in (1, 2))])
+    return table(["method", "GM", "SP"], rows)
+
+
+def hyperplanes(results: Results) -> str:
+    if not (r := results.get("hyperplanes-corel1k")):
+        return ""
+    rows = []
+    for i, c in enumerate(r["rows"]):
+        rows.append(
+            [
+                str(i),
+                percent(1 - c["mh"][0]),
+                f"{c['n']}",
+                percent(1 - c["svm"][0]),
+                percent(c["mh"][1]),
+                percent(c["svm"][1]),
+                "—" if not np.isfinite(c["ratio"]) else f"{c['ratio']:.2f}",
+            ]
+        )
+    mean = [np.mean([1 - c[k][0] for c in r["rows"]]) for k in ("mh", "svm")]
+    gm = [np.mean([c[k][1] for c in r["rows"]]) for k in ("mh", "svm")]
+    rows.append(["mean", percent(mean[0]), "", percent(mean[1]), percent(gm[0]), percent(gm[1]), ""])
+    return table(["class", "MH accuracy", "planes", "SVM accuracy", "MH GM", "SVM GM", "margin ratio"], rows)
+
+
+def few(results: Results) -> str:
+    rows = []
+    for name in ("corel1k", "flowers17", "scene15"):
+        if r := results.get(f"few-{name}"):
+            for each in ("5", "20"):
+                v = r[each]
+                better = sum(a > b for a, b in zip(v["dda"], v["nn"]))
+                rows.append(
+                    [
+                        name,
+                        each,
+                        percent(np.mean(v["nn"])),
+                        f"**{percent(np.mean(v['dda']))}**",
+                        f"{better} of {len(v['nn'])}",
+                        ", ".join(map(str, v["dims"])),
+                        ", ".join(map(str, v["steps"])),
+                    ]
+                )
+    return table(["set", "labels", "1-NN", "DDA + 1-NN", "better in draws", "dimensions", "steps"], rows)
+
+
+def words(results: Results) -> str:
+    parts = []
+    for base in ("DDA", "SVM linear", "SVM gaussian"):
+        if r := results.get(f"words-{base}"):
+            rows = [
+                [
+                    t,
+                    *(percent(v[k]) for k in ("recall", "precision", "recall_s", "precision_s")),
+                    percent(v["h_recall"]),
+                    percent(v["h_precision"]),
+                    f"{v['words']:.1f}",
+                    percent(v["silent"]),
+                ]
+                for t, v in r.items()
+                if isinstance(v, dict)
+            ]
+            head = [
+                "ensemble",
+                "recall",
+                "precision",
+                "recall +S",
+                "precision +S",
+                "hR",
+                "hP",
+                "words",
+                "silent",
+            ]
+            parts.append(
+                f"Base classifier {base} ({r['vocabulary']} words, {r['nodes']} concepts, {r['train']} "
+                f"training and {r['test']} test pictures):\n\n{table(head, rows)}"
+            )
+    if r := results.get("modes"):
+        rows = [
+            [t, *(percent(v[k]) for k in ("recall", "precision", "h_recall", "h_precision", "map"))]
+            for t, v in r.items()
+        ]
+        parts.append(
+            table(["model of both modes, top 5", "recall", "precision", "hR", "hP", "search MAP"], rows)
+        )
+    return "\n\n".join(parts)
+
+
+def feedback(results: Results) -> str:
+    rows = []
+    for name in ("corel1k", "flowers17"):
+        for feature in ("efficientnet-lite0", "color-texture"):
+            if r := results.get(f"feedback-{name}-{feature}"):
+                entries = {k: v for k, v in r.items() if isinstance(v, dict)}
+                for title, v in entries.items():
+                    cells = [percent(v["seen"][i]) for i in (0, 1, 3, 5)]
+                    rows.append([name, feature, title, *cells, percent(v["rest"][0]), percent(v["rest"][5])])
+    head = ["set", "feature", "strategy, question", "0 rounds", "1", "3", "5", "unmarked only: 0", "5"]
+    return table(head, rows)
+
+
+TABLES: dict[str, Callable[[Results], str]] = {
+    "uci": uci,
+    "objects": objects,
+    "semantic": semantic,
+    "kernels": kernels,
+    "cuboids": cuboids,
+    "hyperplanes": hyperplanes,
+    "few": few,
+    "words": words,
+    "feedback": feedback,
+}
+
+
+def write(results: Results) -> None:
+    """Put every table that has figures between its markers."""
+    text = DOCUMENT.read_text("utf-8")
+    for name, make in TABLES.items():
+        pattern = re.compile(f"(<!-- {name} -->).*?(<!-- end of {name} -->)", re.S)
+        if not pattern.search(text):
+            raise SystemExit(f"{DOCUMENT} has no markers for {name!r}.")
+        if made := make(results):
+            text = pattern.sub(lambda m, made=made: f"{m[1]}\n{made}\n{m[2]}", text)
+    DOCUMENT.write_text(text, "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", help="parts to run (again); all that are missing where none is named"
+    )
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-discriminants")
+    parser.add_argument("--write", action="store_true", help="put the figures into the document")
+    parser.add_argument("--list", action="store_true", help="only name the parts")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(PARTS))
+        return
+    args.cache.mkdir(parents=True, exist_ok=True)
+    kept = args.cache / "results.json"
+    results: Results = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    wanted = args.parts or ([] if args.write else [p for p in PARTS if p not in results])
+    for part in wanted:
+        start = time.time()
+        found = PARTS[part](args.data, args.cache)
+        results = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+        results[part] = found
+        kept.write_text(json.dumps(results, indent=1, default=float), "utf-8")
+        print(f"{part}: {time.time() - start:.0f} s", flush=True)
+    if args.write:
+        write(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Words under a hierarchy, and feedback in rounds, on three sets of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from discriminants_data import CLASS_WORDS, SENSES, pictures
+from sklearn.decomposition import PCA
+from sklearn.svm import SVC
+
+from lookalike.evaluate import annotation_scores, hierarchical_scores
+from lookalike.learn import (
+    FrequentWords,
+    HierarchicalEnsemble,
+    KernelCCA,
+    LatentSemanticIndex,
+    MaxWinsEnsemble,
+    OnePerClassEnsemble,
+    RelevanceFeedback,
+    Taxonomy,
+    TranslationModel,
+)
+from lookalike.learn._words._ensembles import default_estimator
+
+SETS = ("corel1k", "flowers17", "scene15")
+
+
+def word_data(data: Path, cache: Path) -> tuple[Any, Any, Any, Any, Taxonomy]:
+    """Fifteen training and ten test pictures of each of 42 classes, in 64 principal directions."""
+    x, y, xt, yt = [], [], [], []
+    for name in SETS:
+        p = pictures(data, cache, name, "efficientnet-lite0")
+        for c in np.unique(p.y):
+            rows = np.random.default_rng(int(c)).permutation(np.flatnonzero(p.y == c))
+            for part, xs, ys in ((rows[:15], x, y), (rows[15:25], xt, yt)):
+                xs += [p.x[i] for i in part]
+                ys += [[*p.words[i], *(["flower"] if name == "flowers17" else [])] for i in part]
+    pca = PCA(64, random_state=0).fit(np.array(x))
+    vocabulary = sorted({w for words in y for w in words})
+    senses = {w: s for w, s in SENSES.items() if w in vocabulary}
+    tree = Taxonomy.from_wordnet(vocabulary, senses=senses)
+    assert set(CLASS_WORDS) == set(SETS)
+    return pca.transform(np.array(x)), y, pca.transform(np.array(xt)), yt, tree
+
+
+def measured(said: list[list[str]], true: list[list[str]], tree: Taxonomy) -> dict[str, float]:
+    plain = annotation_scores(said, true, taxonomy=tree)
+    kin = annotation_scores(said, true, taxonomy=tree, siblings=True)
+    above = hierarchical_scores(said, true, tree)
+    return {
+        "recall": plain.recall,
+        "precision": plain.precision,
+        "recall_s": kin.recall,
+        "precision_s": kin.precision,
+        "h_recall": above.recall,
+        "h_precision": above.precision,
+        "words": float(np.mean([len(s) for s in said])),
+        "silent": float(np.mean([not s for s in said])),
+    }
+
+
+def bases() -> dict[str, Any]:
+    return {
+        "DDA": default_estimator(),
+        "SVM linear": SVC(kernel="linear", C=1.0),
+        "SVM gaussian": SVC(C=10.0),
+    }
+
+
+def words(data: Path, cache: Path, base: str) -> dict[str, Any]:
+    """All ensembles with one base classifier: top five, and the automatic cut."""
+    x, y, xt, yt, tree = word_data(data, cache)
+    made = bases()[base]
+    result: dict[str, Any] = {
+        "nodes": len(tree),
+        "vocabulary": len(tree.words),
+        "train": len(x),
+        "test": len(xt),
+    }
+
+    def top(model: Any) -> list[list[str]]:
+        return [[w.name for w in row] for row in model.annotate(xt, top=5)]
+
+    result["Frequent words"] = measured(top(FrequentWords().fit(x, y)), yt, tree)
+    for negatives in ("global", "parent"):
+        model = HierarchicalEnsemble(tree, made, negatives=negatives).fit(x, y)
+        # A concept with a word's name and the word are one; the answer says the concept's name.
+        result[f"HSE {negatives}, top 5"] = measured(top(model), yt, tree)
+        result[f"HSE {negatives}, cut"] = measured(model.predict(xt), yt, tree)
+        pruned = [[w.name for w in row] for row in model.describe(xt, prune=True)]
+        result[f"HSE {negatives}, cut, most specific"] = measured(pruned, yt, tree)
+    each = OnePerClassEnsemble(made).fit(x, y)
+    result["One per class, top 5"] = measured(top(each), yt, tree)
+    p = each.word_probabilities(xt)
+    sure = [[each.words_[j] for j in np.flatnonzero(row > 0.5)] for row in p]
+    result["One per class, p > 0.5"] = measured(sure, yt, tree)
+    result["Max wins, top 5"] = measured(top(MaxWinsEnsemble(made).fit(x, y)), yt, tree)
+    return result
+
+
+def modes(data: Path, cache: Path) -> dict[str, Any]:
+    """Words by models of both modes: top five, and mean average precision of one-word searches."""
+    x, y, xt, yt, tree = word_data(data, cache)
+    result = {}
+    for title, model in {
+        "latent semantic indexing": LatentSemanticIndex(60, folds=None),
+        "kernel CCA": KernelCCA(40, folds=None),
+        "translation model (whole pictures)": TranslationModel(150),
+    }.items():
+        model.fit(x, y)
+        said = [
+            [model.words_[j] for j in np.argsort(-row, kind="stable")[:5]] for row in model.word_scores(xt)
+        ]
+        precisions = []
+        for word in model.words_:
+            hits = np.array([word in words for words in yt])
+            if hits.any():
+                order = np.argsort(-model.query_scores([word], xt), kind="stable")
+                found = np.flatnonzero(hits[order])
+                precisions.append(float(np.mean(np.arange(1, len(found) + 1) / (found + 1))))
+        result[title] = {**measured(said, yt, tree), "map": float(np.mean(precisions))}
+    return result
+
+
+# --- feedback ---
+
+STRATEGIES = ("rocchio", "biasmap", "discriminant", "gaussian", "svm")
+
+
+def feedback(data: Path, cache: Path, name: str, feature: str, queries: int = 30) -> dict[str, Any]:
+    """Mean precision at 20 after rounds of five simulated judgements on the best unmarked results.
+
+    The query itself is left out. Pictures marked relevant are listed first, as a user sees them; and the
+    same without any marked picture, which is harder in every round.
+    """
+    p = pictures(data, cache, name, feature)
+    chosen = np.random.default_rng(0).choice(len(p.y), queries, replace=False)
+    result: dict[str, Any] = {"queries": queries}
+    for strategy, by in [
+        *((s, "best") for s in STRATEGIES),
+        ("svm", "uncertain"),
+        ("discriminant", "diverse"),
+    ]:
+        seen, rest = np.zeros((2, queries, 6))
+        for q, query in enumerate(chosen):
+            session = RelevanceFeedback(p.x, query=int(query), strategy=strategy)
+            for r in range(6):
+                if r:
+                    asked = session.ask(5, by=by)
+                    good = [i for i in asked if p.y[i] == p.y[query]]
+                    session.mark(relevant=good, irrelevant=[i for i in asked if p.y[i] != p.y[query]])
+                found = [f.picture for f in session.results(21)][1:]
+                seen[q, r] = np.mean(p.y[found] == p.y[query])
+                found = [f.picture for f in session.results(20, marked=False)]
+                rest[q, r] = np.mean(p.y[found] == p.y[query])
+        result[f"{strategy}, {by}"] = {"seen": seen.mean(axis=0).tolist(), "rest": rest.mean(axis=0).tolist()}
+    return result
+
+
+PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
+    **{f"words-{b}": (lambda d, c, b=b: words(d, c, b)) for b in ("DDA", "SVM linear", "SVM gaussian")},
+    "modes": modes,
+    **{
+        f"feedback-{n}-{f}": (lambda d, c, n=n, f=f: feedback(d, c, n, f))
+        for n in ("corel1k", "flowers17")
+        for f in ("efficientnet-lite0", "color-texture")
+    },
+}
