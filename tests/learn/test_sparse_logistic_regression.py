@@ -100,6 +100,28 @@ def test_the_penalty_can_be_chosen_on_held_out_images():
         SparseLogisticRegression(penalty="cv").fit(X[:3], [0, 0, 1])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_similarities_to_images_explain_themselves(n_classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    K = np.exp(-((X[:, None] - X) ** 2).sum(2))
+    model = SparseLogisticRegression(images=True, penalty=0.05).fit(K, y)
+    scores = model.decision_function(K)
+    for i, evidence in enumerate(model.explain(K)):
+        k = int(model.predict(K[[i]])[0])
+        whole = scores[i] * (2 * k - 1) if n_classes == 2 else scores[i, k]
+        bias = model.intercept_[0] * (2 * k - 1) if n_classes == 2 else model.intercept_[k]
+        assert evidence.label == k
+        assert evidence.score == pytest.approx(evidence.shares.sum())
+        assert evidence.score + bias == pytest.approx(whole)
+    assert len(model.prototypes_) == len(model.alphas_) < len(X)
+    plain = SparseLogisticRegression().fit(K, y)
+    assert not hasattr(plain, "explain")
+    assert not hasattr(plain, "prototypes_")
+    with pytest.raises(ValueError, match="one feature for each training image"):
+        SparseLogisticRegression(images=True).fit(X, y)
+
+
 def test_features_that_never_vary_are_left_out():
     X, y = problem(8)
     X[:, 4] = 3.5

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from lookalike.bags._base import BagsTransformer, check_bags
 from lookalike.bags._em import Encoder, Statistics, weighted_sums
 from lookalike.bags._mixtures import Mixture, Mixtures
-from lookalike.bags._universal_gmm import universal_of
+from lookalike.bags._universal_gmm import UniversalGMM, universal_of
 
 
 class AdaptedGMM(BagsTransformer):
@@ -27,7 +27,10 @@ class AdaptedGMM(BagsTransformer):
     Parameters
     ----------
     universal : UniversalGMM or None, default=None
-        A fitted one is used as it is; any other is cloned and fitted by ``fit`` (None: a default one).
+        A fitted one is used as it is; any other is cloned and fitted by ``fit``. None makes one from the next
+        two parameters.
+    n_components : int, default=128
+    random_state : int, RandomState or None, default=None
     relevance : float, default=10
         How many descriptors the prior of each component weighs (tau). 0 gives maximum likelihood, large
         values give the universal mixture for every image.
@@ -61,6 +64,8 @@ class AdaptedGMM(BagsTransformer):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "universal": [None, HasMethods(["fit"])],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
         "relevance": [Interval(Real, 0, None, closed="left")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "weight_prior": [StrOptions({"uniform", "universal"})],
@@ -70,14 +75,18 @@ class AdaptedGMM(BagsTransformer):
         self,
         universal: Any = None,
         *,
+        n_components: int = 128,
         relevance: float = 10.0,
         n_iter: int = 1,
         weight_prior: str = "uniform",
+        random_state: Any = None,
     ) -> None:
         self.universal = universal
+        self.n_components = n_components
         self.relevance = relevance
         self.n_iter = n_iter
         self.weight_prior = weight_prior
+        self.random_state = random_state
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "universal_") or hasattr(self.universal, "weights_")
@@ -86,7 +95,10 @@ class AdaptedGMM(BagsTransformer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the universal mixture, where it is not fitted yet."""
         bags = check_bags(X)
-        self.universal_ = universal_of(self, self.universal, bags)
+        universal = self.universal
+        if universal is None:
+            universal = UniversalGMM(n_components=self.n_components, random_state=self.random_state)
+        self.universal_ = universal_of(universal, bags)
         self.n_features_in_ = bags.dim
         return self
 

@@ -101,7 +101,7 @@ class BagOfWords(BagsTransformer):
                     max_descriptors=self.max_descriptors,
                     random_state=self.random_state,
                 )
-            self.universal_ = universal_of(self, universal, bags)
+            self.universal_ = universal_of(universal, bags)
             self.words_ = self.universal_.means_
         else:
             sample = sample_descriptors(bags, self.max_descriptors, self.random_state)

@@ -15,7 +15,7 @@ from lookalike.arrays import Bags
 from lookalike.bags._base import BagsTransformer, check_bags
 from lookalike.bags._em import Encoder, weighted_sums
 from lookalike.bags._pyramid import cells, check_pyramid, power_l2
-from lookalike.bags._universal_gmm import universal_of
+from lookalike.bags._universal_gmm import UniversalGMM, universal_of
 
 
 class FisherVector(BagsTransformer):
@@ -28,7 +28,8 @@ class FisherVector(BagsTransformer):
     Parameters
     ----------
     universal : UniversalGMM or None, default=None
-        A fitted one is used as it is; any other is cloned and fitted (None: 64 Gaussians).
+        A fitted one is used as it is; any other is cloned and fitted. None makes one from the
+        last two parameters.
     power : float, default=0.5
         Exponent of the signed power; 1 leaves the values.
     weights : bool, default=False
@@ -38,6 +39,8 @@ class FisherVector(BagsTransformer):
     n_positions : int, default=0
         The last so many columns of the descriptors are positions x, y (from 0 to 1), and no part of
         the mixture.
+    n_components : int, default=64
+    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -66,6 +69,8 @@ class FisherVector(BagsTransformer):
         "weights": ["boolean"],
         "pyramid": ["array-like"],
         "n_positions": [Interval(Integral, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -76,23 +81,27 @@ class FisherVector(BagsTransformer):
         weights: bool = False,
         pyramid: Any = ((1, 1),),
         n_positions: int = 0,
+        n_components: int = 64,
+        random_state: Any = None,
     ) -> None:
         self.universal = universal
         self.power = power
         self.weights = weights
         self.pyramid = pyramid
         self.n_positions = n_positions
+        self.n_components = n_components
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the universal mixture, where it is not fitted yet."""
-        from lookalike.bags._universal_gmm import UniversalGMM
-
         check_pyramid(self.pyramid, self.n_positions)
         bags = check_bags(X)
         d = bags.dim - self.n_positions
-        universal = UniversalGMM(n_components=64) if self.universal is None else self.universal
-        self.universal_ = universal_of(self, universal, Bags(bags.values[:, :d], bags.offsets))
+        universal = self.universal
+        if universal is None:
+            universal = UniversalGMM(n_components=self.n_components, random_state=self.random_state)
+        self.universal_ = universal_of(universal, Bags(bags.values[:, :d], bags.offsets))
         self.n_features_in_ = bags.dim
         return self
 

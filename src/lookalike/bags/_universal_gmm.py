@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -310,12 +310,6 @@ def _moments(batches: Iterable[Any]) -> tuple[int, NDArray[Any], NDArray[Any]]:
     return count, mean, spread / count
 
 
-def universal_of(owner: Any, universal: Any, bags: Bags) -> Any:
-    """The fitted universal mixture for ``owner``: as given where it is fitted, else a clone fitted now."""
-    from sklearn.base import clone
-
-    if universal is None:
-        universal = UniversalGMM()
-    if hasattr(universal, "weights_"):
-        return universal
-    return clone(universal).fit(bags)
+def universal_of(universal: Any, bags: Bags) -> Any:
+    """The fitted universal mixture: as given where it is fitted, else a clone fitted now."""
+    return universal if hasattr(universal, "weights_") else clone(universal).fit(bags)

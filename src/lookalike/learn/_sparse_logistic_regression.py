@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from lookalike.learn._class_weights import class_weights
+from lookalike.learn._evidence import Evidence
 from lookalike.parallel import LocalEngine, n_workers
 
 Array = NDArray[Any]
@@ -38,6 +40,9 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         The optimality conditions hold to this share of lambda.
     max_iter : int, default=100
         Quadratic models at most, each minimised by coordinate descent [2]_.
+    images : bool, default=False
+        The features are similarities to the training images, in their order. Then ``explain`` tells which of
+        them decided, and ``prototypes_`` which were kept.
     n_jobs : int or None, default=None
         Threads, each with its own class.
 
@@ -74,6 +79,7 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "images": ["boolean"],
         "n_jobs": [None, Integral],
     }
 
@@ -85,6 +91,7 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         class_weight: Any = None,
         tol: float = 1e-3,
         max_iter: int = 100,
+        images: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.penalty = penalty
@@ -92,6 +99,7 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.images = images
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -102,6 +110,8 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.classes_, coded = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("a classifier needs at least two classes, but all labels are in one class.")
+        if self.images and X.shape[0] != X.shape[1]:
+            raise ValueError(f"images=True needs one feature for each training image, but X is {X.shape}.")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         weight = class_weights(self.class_weight, coded, weight)
         if not weight.sum() > 0:
@@ -166,6 +176,41 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
             return np.stack([expit(-scores), expit(scores)], axis=1)
         chances = np.maximum(expit(scores), 1e-12)
         return np.asarray(chances / chances.sum(1, keepdims=True))
+
+    @property
+    def prototypes_(self) -> NDArray[np.intp]:
+        """Training images with a coefficient, where the features are similarities to them."""
+        if not self.images:
+            raise AttributeError("only similarities to images (images=True) have prototypes.")
+        return np.flatnonzero(self.coef_.any(0))
+
+    @property
+    def alphas_(self) -> Array:
+        """The largest coefficient of each prototype."""
+        return np.asarray(np.abs(self.coef_[:, self.prototypes_]).max(0))
+
+    @available_if(lambda self: self.images)
+    def explain(self, X: Any) -> list[Evidence]:
+        """For each row the training images that decided, with coefficient times similarity as their shares.
+
+        The shares add up to the score of the class without its bias, which is the same for every image.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        chances = self.predict_proba(X)
+        best = chances.argmax(1)
+        out = []
+        for row, k, chance in zip(X, best, chances.max(1)):
+            # With two classes one row of coefficients speaks for the second class, and against the first.
+            coef = self.coef_[k] if len(self.classes_) > 2 else self.coef_[0] * (2 * k - 1)
+            kept = np.flatnonzero(coef)
+            shares = coef[kept] * row[kept]
+            order = np.argsort(-np.abs(shares), kind="stable")
+            shares = shares[order]
+            out.append(
+                Evidence(self.classes_[k], float(shares.sum()), kept[order], shares, False, float(chance))
+            )
+        return out
 
 
 class Solution(NamedTuple):

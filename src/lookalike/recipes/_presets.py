@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 from lookalike.errors import LookalikeError
 from lookalike.features import list_features
@@ -35,6 +36,90 @@ _PRESETS = [
         "efficientnet-lite0",
         steps=[("Normalizer", {}), ("LogisticRegression", {"C": 30.0, "max_iter": 1000})],
         about="Network features and logistic regression: a strong rival that shows no evidence.",
+    ),
+]
+
+# The systems of a thesis on images as distributions (Y. Liu, 2010), and a neighbour of theirs; they look at
+# local descriptors alone and need no network.
+_LOCAL = "dense-sift"
+_ADAPTED: list[tuple[str, dict[str, Any]]] = [
+    ("DescriptorPCA", {"n_components": 50, "random_state": 0}),
+    ("AdaptedGMM", {"n_components": 64, "random_state": 0}),
+]
+_SPARSE: tuple[str, dict[str, Any]] = ("SparseLogisticRegression", {"penalty": 0.003, "images": True})
+_WORDS = {"n_words": 1000, "max_descriptors": 200_000, "random_state": 0}
+
+_PRESETS += [
+    Recipe(
+        "gmm-klk",
+        _LOCAL,
+        steps=[*_ADAPTED, ("SimilarityVectors", {"kernel": "kl"}), _SPARSE],
+        about="Images as adapted mixtures, compared by their divergence; shows the images that decided.",
+    ),
+    Recipe(
+        "gmm-ppk",
+        _LOCAL,
+        steps=[*_ADAPTED, ("SimilarityVectors", {"kernel": "probability-product"}), _SPARSE],
+        about="Images as adapted mixtures, compared by their overlap; shows the images that decided.",
+    ),
+    Recipe(
+        "mom-ppk",
+        _LOCAL,
+        steps=[*_ADAPTED, ("MixtureOfReferences", {"scaled": True}), _SPARSE],
+        about="Images as mixtures of the training images, by their overlap.",
+    ),
+    Recipe(
+        "mom-kl",
+        _LOCAL,
+        steps=[*_ADAPTED, ("MixtureOfReferences", {"objective": "kl", "scaled": True}), _SPARSE],
+        about="Images as mixtures of the training images, by their divergence.",
+    ),
+    Recipe(
+        "context-kl",
+        _LOCAL,
+        steps=[*_ADAPTED, ("SimilarityVectors", {"kernel": "context"}), _SPARSE],
+        about="How much of an image is another one, and how much is what everything looks like.",
+    ),
+    Recipe(
+        "bov-chi2",
+        _LOCAL,
+        steps=[
+            _ADAPTED[0],
+            ("BagOfWords", {**_WORDS, "assignment": "soft"}),
+            ("SimilarityVectors", {"kernel": "chi2"}),
+            _SPARSE,
+        ],
+        about="Histograms of visual words, compared by the chi-square kernel.",
+    ),
+    Recipe(
+        "bov-addkpca",
+        _LOCAL,
+        steps=[
+            _ADAPTED[0],
+            ("BagOfWords", _WORDS),
+            ("AdditiveKernelPCA", {"random_state": 0}),
+            ("LogisticRegression", {"C": 100.0, "max_iter": 1000}),
+        ],
+        about="Histograms of visual words, with the chi-square kernel as a dot product: for many images.",
+    ),
+    Recipe(
+        "fisher",
+        _LOCAL,
+        {"step": 8, "positions": True},
+        steps=[
+            ("DescriptorPCA", {"n_components": 64, "n_positions": 2, "random_state": 0}),
+            (
+                "FisherVector",
+                {
+                    "n_components": 64,
+                    "random_state": 0,
+                    "n_positions": 2,
+                    "pyramid": [[1, 1], [2, 2], [3, 1]],
+                },
+            ),
+            ("LogisticRegression", {"C": 100.0, "max_iter": 1000}),
+        ],
+        about="Fisher vectors of dense descriptors in a pyramid: the strongest without a network.",
     ),
 ]
 

@@ -1,9 +1,9 @@
 """Fitted estimators as plain data and arrays, and back: what a model file holds instead of a pickle.
 
 The plain data is a tree. A leaf is a JSON value, or one of a few marked forms: an array (kept beside the
-tree), an array of strings, a tuple, a dictionary, bags, a small record of Lookalike's own, or an estimator
-with its parameters and its state. Only classes that `find_step` knows, and records that are data classes or
-named tuples inside Lookalike, are ever made from a file.
+tree), an array of strings, a tuple, a dictionary, bags, mixtures, a small record of Lookalike's own, or an
+estimator with its parameters and its state. Only classes that `find_step` knows, and records that are data
+classes or named tuples inside Lookalike, are ever made from a file.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from lookalike.arrays import Bags
+from lookalike.bags import Mixtures
 from lookalike.errors import LookalikeError
 from lookalike.recipes._steps import OTHERS, find_step, public_estimators
 
@@ -46,6 +47,9 @@ def pack(value: Any, arrays: Arrays, where: str = "model") -> Any:
         kept = value.compact()
         parts = {"values": kept.values, "offsets": kept.offsets}
         return {MARK: "bags", **{k: pack(v, arrays, f"{where}.{k}") for k, v in parts.items()}}
+    if isinstance(value, Mixtures):
+        kept_parts = {name: getattr(value, name) for name in ("weights", "means", "variances", "universal")}
+        return {MARK: "mixtures", **_pack_map(kept_parts, arrays, where)}
     if _is_record(type(value)):
         fields = {name: getattr(value, name) for name in _fields(type(value))}
         of = f"{type(value).__module__}:{type(value).__name__}"
@@ -83,6 +87,10 @@ def unpack(data: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return dict(zip(keys, [unpack(part, arrays) for part in data["values"]], strict=True))
     if form == "bags":
         return Bags(unpack(data["values"], arrays), unpack(data["offsets"], arrays))
+    if form == "mixtures":
+        names = ("weights", "means", "variances", "universal")
+        weights, means, variances, universal = (unpack(data[name], arrays) for name in names)
+        return Mixtures(weights, means, variances, universal=universal)
     if form == "record":
         return _unpack_record(data, arrays)
     if form == "estimator":

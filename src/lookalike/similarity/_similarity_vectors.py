@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.bags._mixtures import check_mixtures
 from lookalike.similarity._named_kernels import OF_HISTOGRAMS, OF_MIXTURES, OF_VECTORS, NamedKernel, bandwidth
+
+# The references' side of the kernel, made at the first use. It is no part of what was learned, so it is kept
+# beside the estimators: a saved or copied one makes its own.
+_PREPARED: WeakKeyDictionary[Any, NamedKernel] = WeakKeyDictionary()
 
 
 class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -107,16 +112,13 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         if self.gamma is None:
             few = X if X.shape[0] <= self.n_bandwidth else X[rng.permutation(X.shape[0])[: self.n_bandwidth]]
             self.gamma_ = bandwidth(self.kernel, few, self.settings or {}) if few.shape[0] > 1 else 1.0
-        self._kernel: Any = NamedKernel(self.kernel, X, self.gamma_, self.settings or {})
+        _PREPARED.pop(self, None)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Kernel values with the references, a row for each image."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        if getattr(self, "_kernel", None) is None:  # also after the arrays were loaded from a file
-            self._kernel = NamedKernel(self.kernel, self.references_, self.gamma_, self.settings or {})
-        return self._kernel(X)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_kernel": None}
+        if self not in _PREPARED:
+            _PREPARED[self] = NamedKernel(self.kernel, self.references_, self.gamma_, self.settings or {})
+        return _PREPARED[self](X)
