@@ -1,0 +1,190 @@
+"""Speed of images as distributions: every row is a ratio of two medians, measured in one run, in turns.
+
+    python benchmarks/distributions.py [row ...] [--rounds N]
+
+Rows: adaptation, fisher, divergences, matched, embedding (the last takes minutes and several GB).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+
+from lookalike.bags import AdaptedGMM, Bags, FisherVector, Mixtures, UniversalGMM
+from lookalike.similarity import (
+    AdditiveKernelPCA,
+    KernelPCAMap,
+    SimilarityVectors,
+    mixture_kl,
+    probability_product,
+    symmetric_kl,
+)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall-clock time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turns(rounds: int, *works: Callable[[], object], warm: bool = True) -> list[float]:
+    """Median seconds of each."""
+    if warm:
+        for work in works:
+            work()
+    taken = [[seconds(work) for work in works] for _ in range(rounds)]
+    return [median(column) for column in zip(*taken)]
+
+
+def row(name: str, value: float, limit: str, note: str) -> None:
+    """One line of the table."""
+    print(f"| {name} | {value:.2f} | {limit} | {note} |", flush=True)
+
+
+def universal_of(n_components: int, dim: int) -> UniversalGMM:
+    """A mixture as if it had been trained."""
+    rng = np.random.default_rng(0)
+    gmm = UniversalGMM(n_components=n_components)
+    gmm.weights_ = rng.dirichlet(np.full(n_components, 5.0))
+    gmm.means_ = rng.normal(size=(n_components, dim))
+    gmm.variances_ = rng.uniform(0.5, 1.5, (n_components, dim))
+    gmm.n_features_in_ = dim
+    return gmm
+
+
+def mixtures_of(n: int, n_components: int = 128, dim: int = 50) -> Mixtures:
+    """Adapted mixtures as images give them: near one another, float32."""
+    rng = np.random.default_rng(1)
+    base = rng.normal(size=(n_components, dim)).astype(np.float32)
+    means = base + 0.1 * rng.standard_normal((n, n_components, dim), dtype=np.float32)
+    variances = 0.8 + 0.4 * rng.random((n, n_components, dim), dtype=np.float32)
+    weights = rng.dirichlet(np.full(n_components, 20.0), n).astype(np.float32)
+    return Mixtures(weights, means, variances)
+
+
+def adaptation(rounds: int) -> None:
+    """One image of 1,000 descriptors, 128 Gaussians in 50 dimensions."""
+    model = AdaptedGMM(universal_of(128, 50))
+    rng = np.random.default_rng(2)
+    bag = rng.normal(size=(1000, 50)).astype(np.float32)
+    bags = Bags(bag, [0, 1000])
+    lifted = np.concatenate([bag**2, bag, np.ones((1000, 1), np.float32)], axis=1)
+    matrix = rng.normal(size=(101, 128)).astype(np.float32)
+    posterior = rng.random((1000, 128), dtype=np.float32)
+    ours, products = in_turns(
+        20 * rounds, lambda: model.transform(bags), lambda: (lifted @ matrix, posterior.T @ lifted)
+    )
+    row("adaptation / its two products", ours / products, "<= 2", f"{1e3 * ours:.2f} ms an image")
+
+
+def fisher(rounds: int) -> None:
+    """Fisher vectors of 1,000 descriptors, 64 Gaussians in 64 dimensions, against scikit-image's."""
+    from skimage.feature import fisher_vector
+    from sklearn.mixture import GaussianMixture
+
+    gmm = universal_of(64, 64)
+    peer = GaussianMixture(64, covariance_type="diag")
+    peer.weights_, peer.means_, peer.covariances_ = gmm.mixture_
+    peer.precisions_cholesky_ = 1 / np.sqrt(gmm.variances_)
+    bag = np.random.default_rng(3).normal(size=(1000, 64)).astype(np.float32)
+    bags = Bags(bag, [0, 1000])
+    model = FisherVector(gmm, weights=True).fit(bags)
+    ours, theirs = in_turns(
+        5 * rounds, lambda: model.transform(bags), lambda: fisher_vector(bag, peer, improved=True)
+    )
+    row("Fisher vector, scikit-image / ours", theirs / ours, ">= 1.5", f"{1e3 * ours:.2f} ms an image")
+
+
+def divergences(rounds: int, n: int = 5000) -> None:
+    """All one-to-one divergences of 5,000 images against one matrix product of that size."""
+    m = mixtures_of(n)
+    width = 2 * m.n_components * m.dim
+    flat = np.random.default_rng(4).standard_normal((n, width), dtype=np.float32)
+    ours, product = in_turns(rounds, lambda: mixture_kl(m), lambda: flat @ flat.T, warm=False)
+    row(f"KL matrix of {n} images / one product", ours / product, "<= 2", f"{ours:.1f} s")
+
+
+def matched(rounds: int, n: int = 5000) -> None:
+    """One image against 5,000: one-to-one against one-to-many."""
+    m, query = mixtures_of(n), mixtures_of(1)
+    kl = SimilarityVectors(kernel="kl", gamma=0.1).fit(m)
+    ppk = SimilarityVectors(kernel="probability-product").fit(m)
+    one, many = in_turns(
+        rounds,
+        lambda: kl.transform(query),
+        lambda: symmetric_kl(query, m, method="matching"),
+        warm=rounds > 1,
+    )
+    row("KL, one-to-many / one-to-one", many / one, ">= 50", f"{1e3 * one:.0f} ms an image")
+    one, many = in_turns(
+        rounds,
+        lambda: ppk.transform(query),
+        lambda: probability_product(query, m, method="one-to-many"),
+        warm=rounds > 1,
+    )
+    row("PPK, one-to-many / one-to-one", many / one, ">= 50", f"{1e3 * one:.0f} ms an image")
+
+
+def embedding(rounds: int, n: int = 140_000, dim: int = 4000, width: int = 8000) -> None:
+    """Additive kernel PCA against kernel PCA, both learned and applied, at 8,000 outputs.
+
+    Both transforms go block by block over the same histograms, as a trainer would read them; kernel PCA
+    is applied to a share of them, and its time for all follows from that.
+    """
+    rng = np.random.default_rng(5)
+    popular = rng.gamma(0.5, 1, dim)
+    popular /= popular.sum()
+
+    def histograms(count: int, seed: int) -> np.ndarray:
+        counts = np.random.default_rng(seed).multinomial(1000, popular, size=count)
+        return (counts / 1000).astype(np.float32)
+
+    X = np.concatenate([histograms(10_000, seed) for seed in range(n // 10_000)])
+    ours = AdditiveKernelPCA(n_components=width, random_state=0)
+    start = time.perf_counter()
+    ours.fit(X)
+    learned = time.perf_counter() - start
+    for block in range(0, n, 10_000):
+        ours.transform(X[block : block + 10_000])
+    total = time.perf_counter() - start
+    peer = KernelPCAMap(kernel="exp-bhattacharyya", n_samples=width, random_state=0)
+    start = time.perf_counter()
+    peer.fit(X)
+    peer_learned = time.perf_counter() - start
+    share = 10_000
+    applied = median(seconds(lambda: peer.transform(X[:share])) for _ in range(max(1, rounds // 5)))
+    peer_total = peer_learned + applied * n / share
+    note = (
+        f"{total:.0f} s ({learned:.0f} s to learn) for {n:,} histograms; kernel PCA {peer_total:.0f} s "
+        f"({peer_learned:.0f} s to learn; applied to {share:,}, scaled up)"
+    )
+    row(f"kernel PCA / addkPCA, E = {width}", peer_total / total, ">= 20", note)
+
+
+ROWS = {
+    "adaptation": adaptation,
+    "fisher": fisher,
+    "divergences": divergences,
+    "matched": matched,
+    "embedding": embedding,
+}
+
+
+def main() -> None:
+    """Print the rows that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", choices=[*ROWS, []])
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    print("| row | ratio | wanted | note |\n|---|---|---|---|")
+    for name in options.rows or [name for name in ROWS if name != "embedding"]:
+        ROWS[name](options.rounds)
+
+
+if __name__ == "__main__":
+    main()
