@@ -1,7 +1,10 @@
 import io
 import os
 import socket
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +211,50 @@ def test_a_crashing_decoder_is_survived(monkeypatch):
         open_image(GOOD["plain.tif"])
     monkeypatch.undo()
     assert np.array_equal(open_image(GOOD["plain.tif"]).pixels, gradient())
+
+
+def test_pixels_from_the_guard_may_be_written_to_like_all_others():
+    for name in ("plain.tif", "plain.png"):
+        open_image(GOOD[name]).pixels[:] = 0
+
+
+def test_many_threads_share_the_guards():
+    names = ["plain.tif", "lzw.tiff", "plain.jp2", "cmyk.tif"] * 10
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda name: open_image(GOOD[name]).pixels, names))
+    for name, pixels in zip(names, found, strict=True):
+        assert np.array_equal(pixels, open_image(GOOD[name]).pixels)
+
+
+def test_a_guard_that_cannot_start_costs_one_file(monkeypatch):
+    monkeypatch.setattr(guard, "_idle", [])
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+    with pytest.raises(Unreadable, match="could not be started"):
+        open_image(GOOD["plain.tif"])
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+def test_guards_end_with_their_parent(tmp_path):
+    path = tmp_path / "a.tif"
+    path.write_bytes(GOOD["plain.tif"])
+    code = (
+        "import sys, time\n"
+        "from lookalike.images import _guard, open_image\n"
+        "open_image(sys.argv[1])\n"
+        "print(_guard._idle[0].process.pid, flush=True)\n"
+        "time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        child = Path("/proc", parent.stdout.readline().strip(), "status")
+        assert child.exists()
+        parent.kill()
+    for _ in range(100):
+        if not child.exists() or "zombie" in child.read_text():
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the guard is still there")
 
 
 def test_without_a_time_limit_everything_is_decoded_here(monkeypatch):

@@ -37,13 +37,18 @@ class _Child:
         self.owner = os.getpid()
         self.fresh = True
         self.between_files = False  # whether it waits for the next file, nothing left in its pipes
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                start_new_session=True,  # Ctrl-C is for the parent, which may want to finish this file
+            )
+        except OSError as error:
+            words = (error.strerror or str(error)).lower()
+            raise Unreadable(f"needs a process of its own, which could not be started: {words}") from None
 
     def ask(self, job: dict[str, Any], data: bytes | None, limit: float) -> Decoded:
         """Have one file decoded within ``limit`` seconds."""
@@ -132,18 +137,18 @@ def _send(pipe: Any, head: bytes, body: bytes) -> None:
     pipe.flush()
 
 
-def _receive(pipe: Any) -> tuple[bytes, bytes]:
+def _receive(pipe: Any) -> tuple[bytearray, bytearray]:
     return _block(pipe), _block(pipe)
 
 
-def _block(pipe: Any) -> bytes:
+def _block(pipe: Any) -> bytearray:
     (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
     return _exactly(pipe, length)
 
 
-def _exactly(pipe: Any, n: int) -> bytes:
-    data: bytes = pipe.read(n)
-    if len(data) < n:
+def _exactly(pipe: Any, n: int) -> bytearray:
+    data = bytearray(n)
+    if pipe.readinto(data) < n:  # a buffered pipe stops short only at its end
         raise EOFError
     return data
 
@@ -177,7 +182,7 @@ def serve() -> None:
             del found
 
 
-def _serve_one(job: dict[str, Any], body: bytes) -> Decoded:
+def _serve_one(job: dict[str, Any], body: bytes | bytearray) -> Decoded:
     import io
 
     settings = {"guarded": True, **{k: job[k] for k in ("shorter_side", "max_megapixels", "time_limit")}}
