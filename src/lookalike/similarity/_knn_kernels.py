@@ -86,25 +86,34 @@ def _bound(minima, k, ends):
 
 
 @njit(nogil=True, cache=True)
-def _kth_smallest(row, k, minima, ends, lanes, kept):
-    """The k-th smallest of a row whose length is a multiple of 64, almost without branches."""
+def _collect(row, k, minima, ends, lanes, kept):
+    """Keep the few that may be among the k smallest of a row, almost without branches; how many.
+
+    The length of the row is a multiple of 64.
+    """
     m = len(row)
-    if k <= 32:
-        _group_minima(row, minima)
-        bound = _bound(minima, k, ends)
-        n_lanes = 0
-        for j in range(64):
-            lanes[n_lanes] = j
-            n_lanes += 1 if minima[j] <= bound else 0
-        m = 0
-        for lane in lanes[:n_lanes]:
-            for i in range(lane, len(row), 64):
-                kept[m] = row[i]
-                m += 1 if row[i] <= bound else 0
-    else:
+    if k > 32:
         kept[:m] = row
+        return m
+    _group_minima(row, minima)
+    bound = _bound(minima, k, ends)
+    n_lanes = 0
+    for j in range(64):
+        lanes[n_lanes] = j
+        n_lanes += 1 if minima[j] <= bound else 0
+    m = 0
+    for lane in lanes[:n_lanes]:
+        for i in range(lane, len(row), 64):
+            kept[m] = row[i]
+            m += 1 if row[i] <= bound else 0
+    return m
+
+
+@njit(nogil=True, cache=True)
+def _kth_smallest(kept, m, k):
+    """The k-th smallest of the first m."""
     if m > 200:
-        best = np.full(k, np.inf, row.dtype)
+        best = np.full(k, np.inf, kept.dtype)
         for value in kept[:m]:
             _insert(best, value)
         return best[k - 1]
@@ -117,6 +126,15 @@ def _kth_smallest(row, k, minima, ends, lanes, kept):
         if less < k and same >= k:
             return kept[i]
     return kept[0]
+
+
+@njit(nogil=True, cache=True)
+def _add_within(row, limit, kept, m):
+    """Keep those up to a limit as well; how many there are then."""
+    for value in row:
+        kept[m] = value
+        m += 1 if value <= limit else 0
+    return m
 
 
 @njit(nogil=True, cache=True)
@@ -149,7 +167,7 @@ def kth_squared(points, places, columns, shade, k, out):
     ``places`` and ``shade`` are the shadows of points and columns, those of the columns in rising order.
     """
     n = -(-len(shade) // 64) * 64
-    width = 256 if k <= 64 else n
+    width = 512 if k <= 32 else n
     scale = 1e-9 * max(abs(shade[0]), abs(shade[-1]))
     row = np.empty(n, points.dtype)
     minima = np.empty(64, points.dtype)
@@ -161,17 +179,23 @@ def kth_squared(points, places, columns, shade, k, out):
         first = max(0, min(n - width, (middle - width // 2) // 64 * 64))
         last = min(n, first + width)
         _squared_distances(points[i], columns, first, last, row)
-        found = _kth_smallest(row[first:last], k, minima, ends, lanes, kept)
+        m = _collect(row[first:last], k, minima, ends, lanes, kept)
+        found = _kth_smallest(kept, m, k)
         reach = np.sqrt(np.float64(found)) * (1.0 + 1e-5) + scale
-        low = np.searchsorted(shade, places[i] - reach) // 64 * 64
-        high = -(-np.searchsorted(shade, places[i] + reach, side="right") // 64) * 64
+        low = first
+        while low > 0 and shade[low - 1] >= places[i] - reach:
+            low -= 64
+        high = last
+        while high < len(shade) and shade[high] <= places[i] + reach:
+            high += 64
         if low < first:
             _squared_distances(points[i], columns, low, first, row)
+            m = _add_within(row[low:first], found, kept, m)
         if high > last:
             _squared_distances(points[i], columns, last, high, row)
+            m = _add_within(row[last:high], found, kept, m)
         if low < first or high > last:
-            part = row[min(low, first) : max(high, last)]
-            found = _kth_smallest(part, k, minima, ends, lanes, kept)
+            found = _kth_smallest(kept, m, k)
         out[i] = found
 
 
