@@ -1,0 +1,348 @@
+"""Retrieval by multiscale patches, measured on corel1k: writes tables of docs/reproduction/retrieval.md.
+
+    python benchmarks/reproduction/retrieval.py [--data PATH] [--queries-per-class 10] [--seconds 400]
+
+What is measured is kept under ``--cache`` and a run goes on where the last one stopped; after ``--seconds``
+it stops by itself. ``--queries-per-class 100`` asks with every image: a million comparisons, hours on two
+cores."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageEnhance, ImageFilter
+
+from lookalike.bags import Bags
+from lookalike.evaluate import RetrievalEvaluation, evaluate_retrieval
+from lookalike.features import SparseMultiscalePatches, get_feature
+from lookalike.similarity import PatchDissimilarity
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reproduction" / "retrieval.md"
+CLASSES = [
+    "africa",
+    "beach",
+    "buildings",
+    "buses",
+    "dinosaurs",
+    "elephants",
+    "flowers",
+    "horses",
+    "mountains",
+    "food",
+]
+LABELS = np.repeat(CLASSES, 100)
+RIVALS = {
+    "colour histogram": "color-histogram",
+    "GIST": "gist",
+    "deep vectors": "efficientnet-lite0",
+}
+
+
+class OutOfTime(Exception):
+    """The time for this run is over; what was measured is kept."""
+
+
+class Store:
+    """Arrays by name in a folder, and a clock."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.end = folder, time.monotonic() + seconds
+
+    def __contains__(self, name: str) -> bool:
+        return (self.folder / f"{name}.npy").exists()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.load(self.folder / f"{name}.npy")
+
+    def __setitem__(self, name: str, value: np.ndarray) -> None:
+        np.save(self.folder / f"{name}.npy", value)
+        if time.monotonic() > self.end:
+            raise OutOfTime
+
+
+def opened(data: Path, i: int) -> Image.Image:
+    return Image.open(data / "corel1k" / "images" / f"{i}.jpg").convert("RGB")
+
+
+def corel_patches(data: Path, store: Store) -> Bags:
+    """The patches of all thousand images, as they are kept on disk."""
+    feature = SparseMultiscalePatches()
+    if "patches" not in store:
+        bags = [feature.extract([np.asarray(opened(data, i))])[0] for i in range(1000)]
+        store["offsets"] = np.cumsum([0, *map(len, bags)])
+        store["patches"] = feature.pack(np.concatenate(bags))
+    return Bags(feature.unpack(store["patches"]), store["offsets"])
+
+
+def asked(per_class: int, seed: int = 0) -> np.ndarray:
+    """As many queries of each class, in an order whose beginnings are balanced too; more add to fewer."""
+    rng = np.random.default_rng(seed)
+    return np.stack([100 * c + rng.permutation(100) for c in range(10)], axis=1)[:per_class].ravel()
+
+
+def terms_of(search: PatchDissimilarity, bag: Bags, stride: int = 1) -> np.ndarray:
+    """The four terms of the dissimilarity to every image of a fitted search."""
+    query = search._queries(bag)[0]
+    every = np.arange(search.n_images_)
+    return np.stack([search._of(query, every, (band,), stride) for band in range(4)])
+
+
+def measure(data: Path, store: Store, per_class: int, few: int) -> None:
+    """Everything that is slow, one query at a time, a little of each question first."""
+    patches = corel_patches(data, store)
+    forward = PatchDissimilarity(n_jobs=2).fit(patches)
+    _forward(data, store, forward, patches, asked(min(few, per_class)))
+    back = PatchDissimilarity(n_jobs=2, direction="collection_first").fit(patches)
+    _terms(store, "back", back, patches, asked(1))
+    quick = PatchDissimilarity(n_jobs=2, preselect="sample", n_candidates=50).fit(patches)
+    for i in asked(1):
+        if f"originals-{i}" not in store:
+            order = quick.rank(_copies(data, int(i)))[0]
+            store[f"originals-{i}"] = np.argmax(order == i, axis=1) + 1
+    _forward(data, store, forward, patches, asked(per_class))
+    _terms(store, "back", back, patches, asked(few))
+    symmetric = PatchDissimilarity(n_jobs=2, divergence="jensen_shannon").fit(patches)
+    _terms(store, "symmetric", symmetric, patches, asked(1))
+
+
+def _copies(data: Path, i: int) -> Bags:
+    return SparseMultiscalePatches().extract([copy for _, copy in variants(opened(data, i))])
+
+
+def _terms(store: Store, form: str, search: PatchDissimilarity, patches: Bags, queries: np.ndarray) -> None:
+    for i in queries:
+        if f"{form}-{i}" not in store:
+            store[f"{form}-{i}"] = terms_of(search, patches[[i]])
+
+
+def _forward(
+    data: Path, store: Store, search: PatchDissimilarity, patches: Bags, queries: np.ndarray
+) -> None:
+    """The default form for whole queries, with a first look and with copies of the query beside it."""
+    for i in queries:
+        _terms(store, "terms", search, patches, np.array([i]))
+        if f"sample-{i}" not in store:
+            store[f"sample-{i}"] = terms_of(search, patches[[i]], 8).sum(axis=0)
+        if f"variants-{i}" not in store:
+            copies = PatchDissimilarity(n_jobs=2).fit(_copies(data, int(i)))
+            store[f"variants-{i}"] = copies.pairwise(patches[[i]])[0]
+
+
+def variants(image: Image.Image) -> Iterator[tuple[str, np.ndarray]]:
+    """What may happen to a photograph."""
+    width, height = image.size
+
+    def saved(**how: Any) -> Image.Image:
+        buffer = io.BytesIO()
+        image.save(buffer, **how)
+        return Image.open(buffer).convert("RGB")
+
+    for quality in (75, 40, 15):
+        yield f"JPEG, quality {quality}", np.asarray(saved(format="JPEG", quality=quality))
+    for psnr in (31.8, 29.7, 29.3):
+        how = {"format": "JPEG2000", "quality_mode": "dB", "quality_layers": [psnr]}
+        yield f"JPEG 2000, {psnr} dB", np.asarray(saved(**how))
+    yield "blur, σ = 1", np.asarray(image.filter(ImageFilter.GaussianBlur(1)))
+    yield "brightness × 1.2", np.asarray(ImageEnhance.Brightness(image).enhance(1.2))
+    yield "half the size", np.asarray(image.resize((width // 2, height // 2), Image.Resampling.LANCZOS))
+    edge = (width // 10, height // 10)
+    yield "crop, 80 % of each side", np.asarray(image.crop((*edge, width - edge[0], height - edge[1])))
+    turned = image.rotate(10, Image.Resampling.BICUBIC, expand=False)
+    inner = (width // 6, height // 6, width - width // 6, height - height // 6)
+    yield "rotation by 10°, inner part", np.asarray(turned.crop(inner))
+    yield "rotation by 90°", np.asarray(image.rotate(90, expand=True))
+
+
+def rivals(data: Path, store: Store) -> dict[str, np.ndarray]:
+    """Vectors of other features, of all images."""
+    out = {}
+    for title, name in RIVALS.items():
+        if f"vectors-{name}" not in store:
+            feature = get_feature(name)
+            parts = [
+                feature.extract([np.asarray(opened(data, i)) for i in range(s, s + 50)])
+                for s in range(0, 1000, 50)
+            ]
+            store[f"vectors-{name}"] = np.concatenate(parts)
+        out[title] = store[f"vectors-{name}"]
+    return out
+
+
+def judged(scores: np.ndarray, queries: np.ndarray) -> RetrievalEvaluation:
+    order = np.argsort(scores, axis=1, kind="stable")
+    return evaluate_retrieval(order, LABELS[queries], LABELS, queries=queries)
+
+
+def by_vectors(vectors: np.ndarray, queries: np.ndarray, cosine: bool) -> RetrievalEvaluation:
+    x = vectors.astype(np.float64)
+    if cosine:
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+    square = (x * x).sum(axis=1)
+    return judged(square[queries, None] + square - 2 * x[queries] @ x.T, queries)
+
+
+def done(store: Store, kind: str, queries: np.ndarray) -> np.ndarray:
+    return np.array([i for i in queries if f"{kind}-{i}" in store])
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
+def percent(values: np.ndarray) -> str:
+    values = 100 * np.asarray(values, float)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return f"{values.mean():.1f} ± {error:.1f}"
+
+
+def precision_table(data: Path, store: Store, per_class: int) -> str:
+    """Precision at 100 per category and in the mean, the query left out."""
+    queries = done(store, "terms", asked(per_class))
+    terms = np.stack([store[f"terms-{i}"] for i in queries])
+    found = {"patches": judged(terms.sum(axis=1), queries)}
+    for title, vectors in rivals(data, store).items():
+        found[title] = by_vectors(vectors, queries, cosine=title == "deep vectors")
+    means = [found[name].by_class(found[name].precision(100)) for name in found]
+    rows = [[label, *(f"{100 * mean[label]:.1f}" for mean in means)] for label in CLASSES]
+    rows.append(["**mean**", *(percent(f.precision(100)) for f in found.values())])
+    rows.append(["the query counted", *(percent(f.precision_with_query(100)) for f in found.values())])
+    rows.append(["mean average precision", *(percent(f.average_precision()) for f in found.values())])
+    rows.append(["precision at 10", *(percent(f.precision(10)) for f in found.values())])
+    whole = np.arange(1000)
+    cells = ["not measured"]
+    for title, vectors in rivals(data, store).items():
+        cells.append(percent(by_vectors(vectors, whole, title == "deep vectors").precision(100)))
+    rows.append(["mean over all 1,000 queries", *cells])
+    text = f"{len(queries)} queries, {len(queries) // 10} drawn at random from each class.\n\n"
+    return text + table(["category", *found], rows)
+
+
+def forms_table(store: Store, per_class: int) -> str:
+    """What the switches of the method change, each on the queries that were measured both ways."""
+    everyone = done(store, "terms", asked(per_class))
+
+    def both(kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        queries = done(store, kind, everyone)
+        default, other = (np.stack([store[f"{k}-{i}"] for i in queries]) for k in ("terms", kind))
+        return queries, default, other
+
+    rows = []
+
+    def line(name: str, queries: np.ndarray, default: np.ndarray, other: np.ndarray) -> None:
+        a, b = (judged(s, queries).precision(100) for s in (default, other))
+        rows.append([name, str(len(queries)), percent(a), percent(b), percent(b - a)])
+
+    _, terms, _ = both("terms")
+    for name, weights in {
+        "the low-pass band alone": (0, 0, 0, 1),
+        "the high-frequency bands alone": (1, 1, 1, 0),
+        "the finest band alone": (1, 0, 0, 0),
+        "without the finest band": (0, 1, 1, 1),
+    }.items():
+        line(name, everyone, terms.sum(axis=1), np.einsum("qbn,b->qn", terms, weights))
+    queries, default, other = both("back")
+    line("image first, query second", queries, default.sum(axis=1), other.sum(axis=1))
+    line("both directions added", queries, default.sum(axis=1), (default + other).sum(axis=1))
+    if len(done(store, "symmetric", everyone)):
+        queries, default, other = both("symmetric")
+        line("Jensen-Shannon", queries, default.sum(axis=1), other.sum(axis=1))
+    return table(["what", "queries", "default", "with it", "difference"], rows)
+
+
+def two_step_table(store: Store, per_class: int) -> str:
+    """What a first look costs in answers."""
+    queries = done(store, "sample", asked(per_class))
+    terms = np.stack([store[f"terms-{i}"] for i in queries])
+    full = terms.sum(axis=1)
+    best = np.argsort(full, axis=1, kind="stable")[:, :11]
+    looks = {
+        "low-pass band": terms[:, 3],
+        "every eighth patch, all bands": np.stack([store[f"sample-{i}"] for i in queries]),
+    }
+    cost = {"low-pass band": 0.45, "every eighth patch, all bands": 0.125}
+    rows = []
+    for name, look in looks.items():
+        place = np.argsort(np.argsort(look, axis=1, kind="stable"), axis=1)
+        last = np.take_along_axis(place, best, axis=1)
+        for n in (50, 100, 200, 300):
+            same = (last < n).all(axis=1)
+            kept = (last < n).mean(axis=1)
+            work = f"{cost[name] + n / 1000:.2f}"
+            rows.append([name, str(n), percent(same), percent(kept), work])
+    head = ["first look", "left for the whole", "same first ten, %", "of the first ten kept, %", "work"]
+    return table(head, rows)
+
+
+def variants_table(data: Path, store: Store, per_class: int) -> str:
+    """Ranks of changed copies for their original, and of the original for them."""
+    names = [name for name, _ in variants(opened(data, 0))]
+    queries = done(store, "variants", asked(per_class))
+    copies = np.stack([store[f"variants-{i}"] for i in queries])
+    others = np.stack([store[f"terms-{i}"].sum(axis=0) for i in queries])
+    others[np.arange(len(queries)), queries] = np.inf
+    ranks = 1 + (others[:, None, :] < copies[:, :, None]).sum(axis=2)
+    back = done(store, "originals", asked(1))
+    found = np.stack([store[f"originals-{i}"] for i in back]) if len(back) else np.zeros((0, len(names)))
+    rows = []
+    for v, name in enumerate(names):
+        first = percent(ranks[:, v] == 1)
+        rows.append([name, first, f"{np.median(ranks[:, v]):.0f}", f"{ranks[:, v].max()}"])
+        rows[-1] += [percent(found[:, v] == 1), f"{found[:, v].max():.0f}"] if len(back) else ["", ""]
+    text = f"{len(queries)} originals ask; {len(back)} originals' copies ask.\n\n"
+    head = ["copy", "original asks: copy first, %", "median rank", "worst", "copy asks: original first, %"]
+    return text + table([*head, "worst"], rows)
+
+
+def write(page: Path, parts: dict[str, str]) -> None:
+    """Put each text between its markers."""
+    text = page.read_text()
+    for name, part in parts.items():
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        text, count = re.subn(pattern, lambda m, part=part: m[1] + part + "\n" + m[2], text, flags=re.S)
+        if count != 1:
+            sys.exit(f"{page} has no place for {name!r}.")
+    page.write_text(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-retrieval")
+    parser.add_argument("--queries-per-class", type=int, default=10)
+    parser.add_argument("--few", type=int, default=3, help="queries per class for the other direction")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--tables", action="store_true", help="only write what is measured already")
+    args = parser.parse_args()
+    store = Store(args.cache, args.seconds)
+    if not args.tables:
+        try:
+            measure(args.data, store, args.queries_per_class, args.few)
+        except OutOfTime:
+            print(json.dumps({"measured": len(list(args.cache.glob("*.npy"))), "complete": False}))
+            return
+    n = args.queries_per_class
+    write(
+        PAGE,
+        {
+            "precision": precision_table(args.data, store, n),
+            "forms": forms_table(store, n),
+            "two-step": two_step_table(store, n),
+            "variants": variants_table(args.data, store, n),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
