@@ -136,6 +136,16 @@ def test_search_by_pictures_from_outside_and_against_others(collection, tmp_path
     assert {Path(p).parts[0] for p in names(hits, collection)} == {"blue"}
 
 
+def test_search_by_another_similarity(collection, terminal):
+    words = ["search", "red/0.png", "-n", 3, "--similarity", "jeffreys", "--with", "color-histogram"]
+    found = terminal.json(*words)
+    assert found["similarity"] == "jeffreys" and found["feature"] == "color-histogram"
+    assert sorted(names(found["hits"], collection)) == ["red/1.png", "red/2.png", "red/3.png"]
+    assert "no similarity called" in terminal.error("search", "red/0.png", "-s", "taste")
+    assert "'cosine' only" in terminal.error("search", "red/0.png", "-s", "kl", "--not", "red/1.png")
+    assert "sparse-multiscale-patches" in terminal.error("search", "red/0.png", "-s", "patches")
+
+
 def test_search_writes_a_contact_sheet(collection, tmp_path, terminal, monkeypatch):
     page = tmp_path / "deep" / "sheet.html"
     assert terminal.json("search", "red/0.png", "--html", page)["html"] == str(page)

@@ -73,6 +73,8 @@ def test_preselection_reorders_only_its_candidates(patches, preselect):
     first = np.stack([few._first_look([b[i] for b in few._bands]) for i in range(12)])
     np.testing.assert_array_equal(np.sort(order[:, :4]), np.sort(first[:, :4]))
     np.testing.assert_array_equal(order[:, 4:], first[:, 4:])
+    np.testing.assert_array_equal(first, np.argsort(few.first_look(patches), axis=1, kind="stable"))
+    assert np.array_equal(full.first_look(patches[:2]), full.pairwise(patches[:2]))
     assert order.shape == (12, 12) and all(len(set(row)) == 12 for row in order)
     distances, ids = few.kneighbors(patches[:2], 3)
     assert distances.shape == ids.shape == (2, 3)

@@ -11,13 +11,33 @@ from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection, Sho
 from lookalike.cli._progress import Show, reporting
 
 if TYPE_CHECKING:
-    from lookalike.collection import Duplicates, Hit
+    from lookalike.collection import Collection, Duplicates, Hit
 
 search_app = typer.Typer(**PLAIN)
 duplicates_app = typer.Typer(**PLAIN)
 
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write a contact sheet with the pictures.")
+]
+SearchFeature = Annotated[
+    str | None,
+    typer.Option(
+        "--feature",
+        "--with",
+        "-f",
+        metavar="NAME",
+        help="The feature to compare by (see 'lookalike feature list'). Without it, the collection's own.",
+    ),
+]
+Similarity = Annotated[
+    str,
+    typer.Option(
+        "--similarity",
+        "-s",
+        metavar="NAME",
+        help="How to compare: cosine, euclidean; kl, kl-left, jeffreys, jensen-shannon or itakura-saito for "
+        "histograms; patches (or smp-kl) for multiscale patches, in two steps.",
+    ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Write a contact sheet and open it in the browser.")]
 
@@ -33,24 +53,29 @@ def search(
         typer.Option("--not", metavar="IMAGE", help="An example of what is not wanted; may be repeated."),
     ] = None,
     k: Annotated[int, typer.Option("--count", "-n", min=1, metavar="N", help="How many look-alikes.")] = 20,
-    feature: FeatureName = None,
+    feature: SearchFeature = None,
+    similarity: Similarity = "cosine",
     collection: InCollection = None,
     html: Html = None,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the look-alikes of one or several pictures."""
-    from lookalike.cli._open import example_vectors, open_collection, sheet_file, vector_feature
+    from lookalike.cli._open import open_collection, sheet_file
     from lookalike.cli._output import emit_json, note, open_page, say, shown
+    from lookalike.errors import LookalikeError
     from lookalike.images import path_of
 
     opened = open_collection(collection)
-    compared = vector_feature(opened, feature)
-    wanted, own = example_vectors(opened, images, compared)
-    unwanted, against = example_vectors(opened, not_, compared) if not_ else (None, [])
-    leave_out = {*own, *against}
-    hits = opened.search(wanted, not_=unwanted, k=k + len(leave_out), feature=compared, include_examples=True)
-    hits = [hit for hit in hits if hit.uri not in leave_out][:k]
+    if similarity == "cosine":
+        compared, hits = _by_cosine(opened, images, not_, feature, k)
+    elif not_:
+        raise LookalikeError("--not works with the similarity 'cosine' only: leave out one of the two.")
+    else:
+        from lookalike.recipes import find_similar
+
+        found = find_similar(opened, images, similarity=similarity, feature=feature, k=k)
+        compared, hits = found.feature, found.hits
     page = sheet_file(opened, html, open_it, "search.html")
     if page:
         _hit_sheet(page, images, not_ or [], hits)
@@ -58,7 +83,8 @@ def search(
         rows = [
             {"uri": h.uri, "path": path_of(h.uri), "similarity": h.similarity, "score": h.score} for h in hits
         ]
-        emit_json({"feature": compared.name, "hits": rows, **({"html": str(page)} if page else {})})
+        data = {"feature": compared, "similarity": similarity, "hits": rows}
+        emit_json({**data, "html": str(page)} if page else data)
     else:
         for hit in hits:
             say(f"{hit.similarity:6.3f}  {shown(hit.uri)}")
@@ -66,6 +92,20 @@ def search(
             note(f"contact sheet: {shown(page)}")
     if open_it and page:
         open_page(page)
+
+
+def _by_cosine(
+    opened: Collection, images: list[str], not_: list[str] | None, feature: str | None, k: int
+) -> tuple[str, list[Hit]]:
+    """The name of the feature that was compared, and the hits, examples left out."""
+    from lookalike.cli._open import example_vectors, vector_feature
+
+    compared = vector_feature(opened, feature)
+    wanted, own = example_vectors(opened, images, compared)
+    unwanted, against = example_vectors(opened, not_, compared) if not_ else (None, [])
+    leave_out = {*own, *against}
+    hits = opened.search(wanted, not_=unwanted, k=k + len(leave_out), feature=compared, include_examples=True)
+    return compared.name, [hit for hit in hits if hit.uri not in leave_out][:k]
 
 
 def _hit_sheet(page: Path, images: list[str], not_: list[str], hits: list[Hit]) -> None:

@@ -5,16 +5,20 @@ from lookalike.recipes._looking import look
 from lookalike.recipes._model import Answer, Model, Vote
 from lookalike.recipes._presets import get_recipe, list_recipes
 from lookalike.recipes._recipe import Recipe
+from lookalike.recipes._similar import Found, find_similar, list_similarities
 
 __all__ = [
     "Answer",
+    "Found",
     "Learned",
     "Model",
     "Recipe",
     "Vote",
+    "find_similar",
     "get_recipe",
     "labelled_rows",
     "learn_collection",
     "list_recipes",
+    "list_similarities",
     "look",
 ]

@@ -114,6 +114,7 @@ def learn_collection(
     """
     start = time.perf_counter()
     chosen = get_recipe(recipe) if isinstance(recipe, str) else recipe
+    chosen.check_answers()
     uris, labels, rows = labelled_rows(collection, chosen)
     _check(labels, judge)
     progress(Step("learn", 0, 1))

@@ -139,6 +139,7 @@ class Model:
         cls, recipe: Recipe, rows: Any, labels: Sequence[str], *, uris: Sequence[str], name: str = ""
     ) -> Model:
         """Fit the recipe's steps to the rows (vectors or bags) of labelled images."""
+        recipe.check_answers()
         feature = recipe.make_feature()
         pipeline = recipe.make().fit(rows, np.asarray(labels, dtype=str))
         created = datetime.now(UTC).isoformat(timespec="seconds")

@@ -123,9 +123,17 @@ _PRESETS += [
     ),
 ]
 
+SMP_KL = Recipe(
+    "smp-kl",
+    "sparse-multiscale-patches",
+    steps=[("PatchDissimilarity", {"preselect": "sample"})],
+    about="Multiscale patches by their divergence, in two steps; for search, not for labels.",
+)
+_FOR_SEARCH = [SMP_KL]
+
 
 def list_recipes() -> list[Recipe]:
-    """The recipes that come with Lookalike.
+    """The recipes that come with Lookalike and give labels.
 
     Examples
     --------
@@ -148,7 +156,7 @@ def get_recipe(name: str | Path = DEFAULT, *, feature: str | None = None) -> Rec
     if str(name).endswith(".json"):
         recipe = Recipe.read(name)
     else:
-        found = [r for r in _PRESETS if r.name == name]
+        found = [r for r in [*_PRESETS, *_FOR_SEARCH] if r.name == name]
         if not found:
             names = [r.name for r in _PRESETS]
             close = difflib.get_close_matches(str(name), names, n=1)

@@ -71,6 +71,14 @@ class Recipe:
             made.append((f"{label}-{same + 1}" if same else label, step))
         return Pipeline(made)
 
+    def check_answers(self) -> None:
+        """Refuse a recipe that can search but not label."""
+        if self.steps and not hasattr(find_step(self.steps[-1][0]), "predict"):
+            raise LookalikeError(
+                f"the recipe {self.name!r} is for search, it gives no labels: 'lookalike recipe list' shows "
+                "those that do."
+            )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads."""
         data = asdict(self)

@@ -168,12 +168,22 @@ class PatchDissimilarity(BaseEstimator):
         bands = list(zip(patch_bands(Q), self._axes))
         return [[in_order(band[i], axis) for band, axis in bands] for i in range(len(Q))]
 
-    def _first_look(self, query: list[NDArray[Any]]) -> NDArray[np.int64]:
+    def first_look(self, Q: Bags) -> Values:
+        """What preselection ranks by: a cheap estimate of :meth:`pairwise`, or all of it without one."""
+        check_is_fitted(self)
+        rows = [self._look(query) for query in self._queries(Q)]
+        return np.stack(rows) if rows else np.zeros((0, self.n_images_))
+
+    def _look(self, query: list[NDArray[Any]]) -> Values:
         every = np.arange(self.n_images_)
+        if self.preselect == "lowpass":
+            return self._of(query, every, (LOWPASS,), 1)
+        return self._of(query, every, range(4), STRIDE if self.preselect else 1)
+
+    def _first_look(self, query: list[NDArray[Any]]) -> NDArray[np.int64]:
         if self.preselect is None or self.n_candidates >= self.n_images_:
-            return every
-        bands, stride = ((LOWPASS,), 1) if self.preselect == "lowpass" else (range(4), STRIDE)
-        return np.argsort(self._of(query, every, bands, stride), kind="stable")
+            return np.arange(self.n_images_)
+        return np.argsort(self._look(query), kind="stable")
 
     def _identical(self, query: list[NDArray[Any]], images: NDArray[np.int64]) -> NDArray[np.bool_]:
         def same(i: int) -> bool:
