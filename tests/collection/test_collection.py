@@ -166,7 +166,12 @@ def test_names_what_it_has_when_a_feature_is_missing(collection):
         collection.bags("mean")
 
 
-def test_images_come_by_uri_or_as_asked(folder, collection):
+@pytest.mark.parametrize("few", [4096, 1])
+def test_images_come_by_uri_or_as_asked(folder, collection, few, monkeypatch):
+    monkeypatch.setattr("lookalike.collection._collection.FEW_IMAGES", few)
+    assert collection.images(uris=[]).num_rows == 0
+    twice = collection.images(["uri"], uris=[folder / "dogs" / "4.png"] * 2)["uri"].to_pylist()
+    assert names(twice) == ["4.png", "4.png"]
     assert names(collection.images(["uri"])["uri"].to_pylist()) == [f"{i}.png" for i in range(6)]
     rows = collection.images(uris=[folder / "dogs" / "4.png", folder / "cats" / "1.png"]).to_pylist()
     assert [(Path(r["uri"]).name, r["width"], r["height"], r["format"]) for r in rows] == [

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.arrays import Bags
 from lookalike.collection import _duplicates, _index, _labels, _schema, _search
 from lookalike.collection._duplicates import Duplicates
-from lookalike.collection._index import Indexer, IndexReport, chunks
+from lookalike.collection._index import Indexer, IndexReport
 from lookalike.collection._keys import hash_array, positions
 from lookalike.collection._labels import Labels
 from lookalike.collection._lock import Lock
@@ -35,6 +35,8 @@ from lookalike.parallel import Engine, LocalEngine
 from lookalike.progress import Progress, silent
 
 PathLike = str | os.PathLike[str]
+
+FEW_IMAGES = 4096  # up to so many are asked for by name; for more the whole column is read once
 
 
 class Collection:
@@ -254,17 +256,7 @@ class Collection:
         if uris is None:
             rows = self._tables.read("images", list(dict.fromkeys([*names, "uri"])))
             return rows.sort_by("uri").select(names)
-        keys = self._known(uris)
-        parts = [
-            self._tables.read("images", list(dict.fromkeys([*names, "uri"])), where=f"uri IN {quoted(part)}")
-            for part in chunks(dict.fromkeys(keys), 4096)
-        ]
-        if not parts:
-            return SCHEMAS["images"].empty_table().select(names)
-        rows = pa.concat_tables(parts)
-        return rows.take(
-            pc.index_in(pa.array(keys, pa.string()), value_set=rows["uri"].combine_chunks())
-        ).select(names)
+        return self._find_images(uris, names)
 
     def image_batches(
         self, columns: Sequence[str] | None = None, *, rows: int = 65_536
@@ -278,18 +270,27 @@ class Collection:
 
     def _known(self, images: Sequence[PathLike]) -> list[str]:
         """The uris of images that are named by path or uri; one clear error where one is not known."""
+        return self._find_images(images, ["uri"])["uri"].to_pylist()
+
+    def _find_images(self, images: Sequence[PathLike], columns: list[str]) -> pa.Table:
+        """Columns of some images, in their order."""
         uris = [text if "://" in (text := os.fspath(image)) else uri_of(text) for image in images]
-        there: set[str] = set()
-        for part in chunks(dict.fromkeys(uris), 4096):
-            found = self._tables.read("images", ["uri"], where=f"uri IN {quoted(part)}")
-            there.update(found["uri"].to_pylist())
-        unknown = [uri for uri in uris if uri not in there]
-        if unknown:
+        wanted = list(dict.fromkeys(uris))
+        where = f"uri IN {quoted(wanted)}" if len(wanted) <= FEW_IMAGES else None
+        names = list(dict.fromkeys([*columns, "uri"]))
+        found = (
+            self._tables.read("images", names, where=where)
+            if wanted
+            else SCHEMAS["images"].empty_table().select(names)
+        )
+        rows = pc.index_in(pa.array(uris, pa.string()), value_set=found["uri"].combine_chunks())
+        if rows.null_count:
+            unknown = [uri for uri, row in zip(uris, rows.to_pylist()) if row is None]
             more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
             raise LookalikeError(
                 f"{unknown[0]}{more} is not in the collection {self._place}: index it first."
             )
-        return uris
+        return found.take(rows).select(columns)
 
     def vectors(
         self, feature: str | Feature | None = None, uris: Sequence[PathLike] | None = None
