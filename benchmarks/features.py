@@ -1,10 +1,10 @@
-"""How many images per second each feature takes, beside decoding them, on one thread and on all cores.
+"""How many images per second each feature takes, beside decoding them; and ways to run the default network.
 
     python benchmarks/features.py [--data PATH] [--write] [--throughput]
 
-Every row is measured in the same run, in turns with decoding; medians. ``--throughput`` tries ways to run the
-default network while decoding: threads of ours times images in a call, and threads inside onnxruntime.
-``--write`` puts the table into docs/reference/features.md.
+Every feature is measured in turns with decoding, in CPU time of one thread; medians. ``--throughput`` tries
+ways to run the default network while decoding: threads of ours times images in a call, and threads inside
+onnxruntime. ``--write`` puts the table into docs/reference/features.md.
 """
 
 from __future__ import annotations
@@ -50,39 +50,34 @@ def decoded(paths: Sequence[Path], feature: Feature) -> list[np.ndarray]:
     return [open_image(path, shorter_side=feature.shorter_side).pixels for path in paths]
 
 
-def speed(feature: Feature, paths: Sequence[Path], rounds: int, cores: int) -> tuple[float, ...]:
-    """Median seconds for all images: decoding, the feature on one thread, the feature on all cores."""
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.thread_time()
+    work()
+    return time.thread_time() - start
+
+
+def speed(feature: Feature, paths: Sequence[Path], rounds: int) -> tuple[float, float]:
+    """Median CPU seconds of one thread for all images: decoding, and the feature."""
     images = decoded(paths, feature)
     feature.extract(images[:2])
-    step = feature.batch_size
-    batches = [images[i : i + step] for i in range(0, len(images), step)]
-    with ThreadPoolExecutor(cores) as pool:
-        taken = [
-            (
-                seconds(lambda: decoded(paths, feature)),
-                seconds(lambda: feature.extract(images)),
-                seconds(lambda: list(pool.map(feature.extract, batches))),
-            )
-            for _ in range(rounds)
-        ]
-    return tuple(median(column) for column in zip(*taken))
+    taken = [
+        (cpu_seconds(lambda: decoded(paths, feature)), cpu_seconds(lambda: feature.extract(images)))
+        for _ in range(rounds)
+    ]
+    decoding, extracting = (median(column) for column in zip(*taken))
+    return decoding, extracting
 
 
 def speeds(paths: Sequence[Path], rounds: int) -> str:
-    """One row for each feature: alone on one thread, and what it costs beside decoding."""
-    cores = os.cpu_count() or 1
-    lines = [
-        f"| feature | images/s, 1 thread | images/s, {cores} threads | time ÷ decoding |",
-        "|---|--:|--:|--:|",
-    ]
-    n = len(paths)
+    """One row for each feature, from the fastest to the slowest."""
+    n, rows = len(paths), []
     for info in list_features():
         if info.source == "built in":
-            decoding, alone, together = speed(get_feature(info.name), paths, rounds, cores)
-            row = f"| `{info.name}` | {n / alone:.0f} | {n / together:.0f} | {alone / decoding:.1f} |"
-            lines.append(row)
-    lines.append(f"| (decoding a JPEG of 384 × 256) | {n / decoding:.0f} | | 1 |")
-    return "\n".join(lines)
+            decoding, extracting = speed(get_feature(info.name), paths, rounds)
+            rows.append((extracting / decoding, f"`{info.name}`", n / extracting))
+    rows.append((1.0, "(decoding a JPEG of 384 × 256)", n / decoding))
+    lines = ["| feature | images/s on one thread | time ÷ decoding |", "|---|--:|--:|"]
+    return "\n".join(lines + [f"| {name} | {rate:.0f} | {ratio:.1f} |" for ratio, name, rate in sorted(rows)])
 
 
 class Inside:
