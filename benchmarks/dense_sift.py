@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from features import PAGE, write_between
+from _markers import ROOT, write
 from lookalike.features import DenseSift
 from lookalike.features._dense_sift import ORIENTATIONS
 from lookalike.features._grid import CELLS, axis
@@ -65,8 +65,7 @@ def seconds(function, *arguments) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    here = Path(__file__).parents[1]
-    parser.add_argument("--data", type=Path, default=here.parent / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--write", action="store_true", help="put the table into the reference")
     options = parser.parse_args()
@@ -94,9 +93,10 @@ def main() -> None:
     for r in results:
         numbers = f"{r['ms']:.2f} | {r['opencv_ms']:.1f} | {r['ratio']:.0f}"
         lines.append(f"| {r['grid']} | {r['patches']} | {numbers} |")
-    print("\n".join(lines))
     if options.write:
-        write_between(PAGE, "dense-sift", "\n".join(lines))
+        write("reference/features.md", "dense-sift", "\n".join(lines))
+    else:
+        print("\n".join(lines))
 
 
 if __name__ == "__main__":

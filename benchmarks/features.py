@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,23 +20,11 @@ from statistics import median
 
 import numpy as np
 
+from _markers import ROOT, write
 from lookalike.features import Feature, get_feature, list_features
 from lookalike.images import open_image
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "reference" / "features.md"
-
-
-def write_between(page: Path, marker: str, text: str) -> None:
-    """Put a machine-made table between its two markers in a document."""
-    begin, end = f"<!-- {marker} -->", f"<!-- end of {marker} -->"
-    old = page.read_text(encoding="utf-8")
-    if begin not in old or end not in old:
-        raise SystemExit(f"{page} has no markers for {marker!r}.")
-    pattern = re.escape(begin) + r".*?" + re.escape(end)
-    page.write_text(
-        re.sub(pattern, lambda _: f"{begin}\n{text}\n{end}", old, flags=re.DOTALL), encoding="utf-8"
-    )
+PAGE = "reference/features.md"
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -150,10 +137,11 @@ def main() -> None:
     options = parser.parse_args()
     paths = sorted((options.data / "corel1k" / "images").iterdir())
     paths = paths[:: max(1, len(paths) // options.images)]
-    table = (throughput if options.throughput else speeds)(paths, options.rounds)
-    print(table)
+    text = (throughput if options.throughput else speeds)(paths, options.rounds)
     if options.write:
-        write_between(PAGE, "throughput" if options.throughput else "speed", table)
+        write(PAGE, "throughput" if options.throughput else "speed", text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

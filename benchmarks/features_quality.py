@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from features import ROOT, write_between
+from _markers import ROOT, write
 from lookalike.arrays import Bags
 from lookalike.bags import DescriptorPCA, FisherVector, UniversalGMM
 from lookalike.features import Feature, cache_folder, get_feature
 from lookalike.images import open_image
 
-PAGE = ROOT / "docs" / "reference" / "features.md"
+PAGE = "reference/features.md"
 LABELS, DRAWS = 10, 10
 NAMES = (
     "efficientnet-lite0",
@@ -162,7 +162,7 @@ def main() -> None:
         features = {f"`{name}`": get_feature(name) for name in NAMES}
     text = table(features, options)
     if options.write:
-        write_between(PAGE, "views" if options.views else "quality", text)
+        write(PAGE, "views" if options.views else "quality", text)
 
 
 if __name__ == "__main__":
