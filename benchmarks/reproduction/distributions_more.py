@@ -123,7 +123,7 @@ N_GAUSSIANS = 128
 
 
 def _dense_models(data: Path, store: Any) -> tuple[DenseSift, DescriptorPCA, UniversalGMM]:
-    """64 dimensions and a universal mixture, from the descriptors of 400 images."""
+    """64 dimensions and a universal mixture, from descriptors of 250 images."""
     feature = DenseSift(**DENSE)
     file = store.cache / f"fisher-models-{feature.fingerprint[:12]}-{N_GAUSSIANS}.npz"
     pca = DescriptorPCA(n_components=64, n_positions=2, whiten=False)
@@ -132,9 +132,9 @@ def _dense_models(data: Path, store: Any) -> tuple[DenseSift, DescriptorPCA, Uni
         paths = listing(data, "scene15")[0]
         rng = np.random.RandomState(0)
         parts = []
-        for i in rng.permutation(len(paths))[:400]:
+        for i in rng.permutation(len(paths))[:250]:
             bag = feature.extract([picture(paths[i])])[0]
-            parts.append(bag[rng.permutation(len(bag))[:2000]])
+            parts.append(bag[rng.permutation(len(bag))[:800]])
         sample = Bags.from_list(parts)
         projected = pca.fit(sample).transform(sample)
         gmm.fit(Bags(np.ascontiguousarray(projected.values[:, :64]), projected.offsets))
