@@ -61,9 +61,9 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def flowers_table(results: Results) -> str:
-    found = {name[0]: values for name, values in gathered(results, "flowers").items()}
-    sizes = gathered(results, "flowers", "functions")
-    heights = gathered(results, "flowers", "alignment")
+    found = {name[0]: values for name, values in gathered(results, "methods").items()}
+    sizes = gathered(results, "methods", "functions")
+    heights = gathered(results, "methods", "alignment")
     ours = max((n for n in found if n.startswith("boosted")), key=lambda n: np.mean(list(found[n].values())))
     rows = []
     for name in sorted(found, key=lambda n: (not n.startswith("single"), np.mean(list(found[n].values())))):
@@ -86,7 +86,8 @@ def flowers_table(results: Results) -> str:
 def rounds_table(results: Results) -> str:
     out = []
     for order, title in (("eigen_first", "eigenvectors first"), ("level_first", "capacities first")):
-        caps = sorted({int(k.split("|")[3]) for k in results if k.startswith(f"rounds|0|{order}|")})
+        keys = [key.split("|") for key in results]
+        caps = sorted({int(k[3]) for k in keys if k[0] == "rounds" and k[2] == order})
         rows = []
         for t in (50, 100, 200, 300, 400, 500):
             row = [f"T = {t}"]
@@ -137,6 +138,7 @@ def deep_table(results: Results) -> str:
     return table(["set", "labels per class", "best feature alone", "splits", *methods], rows)
 
 
+SOURCES = {"flowers": "methods"}  # where a table's figures lie
 TABLES = {
     "flowers": flowers_table,
     "rounds": rounds_table,
@@ -149,7 +151,7 @@ def write_document(results: Results, path: Path) -> None:
     """Put the tables between ``<!-- NAME -->`` and ``<!-- /NAME -->``."""
     text = path.read_text()
     for name, make in TABLES.items():
-        if any(key.startswith(f"{name}|") for key in results):
+        if any(key.startswith(f"{SOURCES.get(name, name)}|") for key in results):
             made = f"<!-- {name} -->\n{make(results)}\n<!-- /{name} -->"
             text = re.sub(rf"<!-- {name} -->.*?<!-- /{name} -->", lambda m, t=made: t, text, flags=re.S)
     path.write_text(text)
