@@ -15,6 +15,7 @@ from lookalike.learn._feedback._context import (
     region_importance,
 )
 from lookalike.learn._feedback._session import RelevanceFeedback
+from lookalike.learn._fused_classifier import FusedClassifier
 from lookalike.learn._fusion._moments import BlockMoments
 from lookalike.learn._mlnn import MLNNClassifier
 from lookalike.learn._modes._blobs import CooccurrenceModel, CrossMediaRelevanceModel, TranslationModel
@@ -48,6 +49,7 @@ __all__ = [
     "Evidence",
     "FilteredClassifier",
     "FrequentWords",
+    "FusedClassifier",
     "HierarchicalEnsemble",
     "HyperkernelDiscriminant",
     "KernelCCA",

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from lookalike.errors import LookalikeWarning
-from lookalike.learn._fusion._base import BlockEstimator, affine, mean_distances, similarities
+from lookalike.learn._fusion._base import BlockEstimator, Thinned, affine, mean_distances, similarities
 from lookalike.learn._fusion._boost import Bank, Path, Rules, boost, corrected
 from lookalike.learn._fusion._convex import certificates, convex_factors, whitened
 from lookalike.learn._fusion._inputs import Labels, checked_blocks, is_blocks
@@ -98,7 +98,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         and fit again on all.
     keep_moments : bool, default=True
         Keep what :meth:`partial_fit`, :meth:`forget` and :meth:`certificate` need: a square array as wide as
-        the features.
+        the features. Without it, blocks with more features than samples are learned faster.
     rescale : bool, default=True
         Scale the embedding so that the mean squared distance of two training samples is 1, which is what
         the default costs and widths of classifiers expect.
@@ -199,6 +199,8 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         self.random_state = random_state
 
     moments_: BlockMoments
+    means_: list[Array]
+    weights_: list[Array]
 
     # -- fitting ------------------------------------------------------------------------------------
 
@@ -212,8 +214,12 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         n_rounds = self.n_rounds
         if self.validation_fraction is not None:
             n_rounds = self._best_number(X, y, labels, weight)
-        moments = self._gather(blocks, labels, weight)
-        self._learn(moments, n_rounds, blocks, labels, weight)
+        if self.keep_moments or self.weak_learner != "ls":
+            self._learn(self._gather(blocks, labels, weight), n_rounds, blocks, labels, weight)
+        else:
+            thin = Thinned(blocks, weight)
+            self._learn(self._gather(thin.blocks, labels, weight), n_rounds, thin.blocks, labels, weight)
+            self.means_, self.weights_ = thin.whole(self.means_, self.weights_)
         if not self.keep_moments:
             del self.moments_
         return self

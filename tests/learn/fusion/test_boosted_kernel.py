@@ -316,6 +316,22 @@ def test_capacities_grow_only_when_the_small_ones_fail():
     assert stops[0] < stops[1] < stops[2]
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"scoring": "loo", "ridge": 0.1}, {"solver": "convex", "levels": [5]}]
+)
+def test_wide_blocks_are_learned_in_the_axes_of_their_samples(options):
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(3), 10)
+    blocks = [rng.normal(size=(30, d)) + rng.normal(size=(3, d))[y] + 4 for d in (60, 8, 45)]
+    for weight in (None, rng.random(30) + 0.5):
+        slow = BoostedKernel(**options).fit(blocks, y, weight)
+        fast = BoostedKernel(keep_moments=False, **options).fit(blocks, y, weight)
+        new = [rng.normal(size=(4, d)) for d in (60, 8, 45)]
+        np.testing.assert_allclose(fast.kernel(new), slow.kernel(new), atol=1e-7)
+        np.testing.assert_allclose(fast.alignments_, slow.alignments_, atol=1e-9)
+    assert not hasattr(fast, "moments_")
+
+
 def test_few_samples_and_wide_blocks():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 5)

@@ -78,3 +78,35 @@ def affine(blocks: list[Array], means: list[Array], weights: list[Array]) -> Arr
         for rows in row_blocks(len(block), 8 * block.shape[1]):
             out[rows] += (block[rows] - mean) @ matrix
     return out
+
+
+class Thinned:
+    """Wide blocks of few samples in the few axes that the samples span; the others as they are.
+
+    The principal components of a block lie in its rows: nothing that is learned from them changes.
+    """
+
+    def __init__(self, blocks: list[Array], weight: Array | None) -> None:
+        share = np.ones(len(blocks[0])) if weight is None else weight
+        self.means: list[Array] = []
+        self.axes: list[Array | None] = []
+        self.blocks: list[Array] = []
+        for block in blocks:
+            if block.shape[1] <= len(block):
+                self.means.append(np.zeros(block.shape[1]))
+                self.axes.append(None)
+                self.blocks.append(block)
+                continue
+            mean = share @ block / share.sum()
+            centred = block - mean
+            _, size, across = np.linalg.svd(np.sqrt(share)[:, None] * centred, full_matrices=False)
+            axes = across[size > 1e-7 * max(float(size[0]), 1e-300)].T
+            self.means.append(mean)
+            self.axes.append(axes)
+            self.blocks.append(centred @ axes)
+
+    def whole(self, means: list[Array], weights: list[Array]) -> tuple[list[Array], list[Array]]:
+        """Means and weights for the blocks as they came."""
+        out = zip(self.means, self.axes, means, weights)
+        pairs = [(m, w) if a is None else (mean + a @ m, a @ w) for mean, a, m, w in out]
+        return [m for m, _ in pairs], [w for _, w in pairs]

@@ -1,0 +1,174 @@
+"""``FusedClassifier``: several features of the same images answer together, with their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from lookalike.learn._boosted_kernel import BoostedKernel
+from lookalike.learn._calibration import fit_sharpness, probabilities
+from lookalike.learn._declining import fit_decline_rule
+from lookalike.learn._evidence import Evidence
+from lookalike.learn._fusion._base import BlockEstimator
+from lookalike.learn._fusion._inputs import Labels
+from lookalike.learn._prototype_classifier import PrototypeClassifier
+
+Array = NDArray[Any]
+
+
+class FusedClassifier(ClassifierMixin, BlockEstimator):
+    """A `BoostedKernel` places images by several features, and a `PrototypeClassifier` votes there.
+
+    The space is learned from the labels, so the images it was learned from look better in it than new ones
+    will. Probabilities and the threshold of "none of these" therefore come from cross-validation, in which
+    the space is learned anew each time.
+
+    Parameters
+    ----------
+    blocks : list of (name, columns), default=None
+        Cut one matrix into features; columns are a slice, a text like "0:256", positions or names. Not
+        needed where ``fit`` is given a list or a dict of matrices.
+    ridge, select, order
+        Of the `BoostedKernel`.
+    n_folds : int, default=5
+        Parts of the cross-validation; fewer where a class has fewer images. With one image in a class there
+        is none, and the probabilities are those of the `PrototypeClassifier`.
+    max_error : float, default=0.1
+        The expected share of errors among the answers that are not declined, where it can be reached.
+    random_state : int, RandomState or None, default=None
+        Draws the parts.
+
+    Attributes
+    ----------
+    classes_ : array
+    fusion_ : BoostedKernel
+    vote_ : PrototypeClassifier
+    contributions_ : array of shape (n_blocks,)
+        The share of each feature in the agreement with the labels; they add up to 1.
+    prototypes_, alphas_ : arrays
+        Of the vote.
+    threshold_ : float
+        The probability below which an answer is declined.
+
+    References
+    ----------
+    .. [1] A. Lechervy, P.-H. Gosselin, F. Precioso, "Boosted kernel for image categorization",
+       Multimedia Tools and Applications, 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = FusedClassifier(blocks=[("acids", "0:6"), ("colours", "6:13")], random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.contributions_.shape
+    (True, (2,))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "blocks": [None, list],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "select": [StrOptions({"first", "best"})],
+        "order": [StrOptions({"eigen_first", "level_first", "space_first"})],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "max_error": [Interval(Real, 0, 1, closed="both")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        blocks: list[tuple[str, Any]] | None = None,
+        ridge: float = 0.1,
+        select: str = "best",
+        order: str = "eigen_first",
+        n_folds: int = 5,
+        max_error: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.blocks = blocks
+        self.ridge = ridge
+        self.select = select
+        self.order = order
+        self.n_folds = n_folds
+        self.max_error = max_error
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the space and the vote from one matrix or several; one class per image."""
+        blocks = self._read(X, reset=True, least=2)
+        labels = Labels(column_or_1d(y, warn=True))
+        check_consistent_length(blocks[0], labels)
+        self.classes_ = labels.classes
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"Images of at least 2 classes are needed, but y has {len(self.classes_)} class."
+            )
+        self.fusion_, self.vote_ = self._pair(blocks, labels.values)
+        self._calibrate(blocks, labels.values)
+        self.contributions_ = self.fusion_.contributions_
+        self.prototypes_, self.alphas_ = self.vote_.prototypes_, self.vote_.alphas_
+        return self
+
+    def _pair(self, blocks: list[Array], y: Array) -> tuple[BoostedKernel, PrototypeClassifier]:
+        fusion = BoostedKernel(
+            ridge=self.ridge, select=self.select, order=self.order, keep_moments=False, n_rounds=200
+        )
+        place = fusion.fit(blocks, y).transform(blocks)
+        return fusion, PrototypeClassifier(max_error=self.max_error).fit(place, y)
+
+    def _calibrate(self, blocks: list[Array], y: Array) -> None:
+        """Sharpness and threshold from images that the space was learned without."""
+        n_folds = min(self.n_folds, int(np.bincount(y).min()))
+        self.threshold_ = self.vote_.threshold_
+        if n_folds < 2:
+            return
+        scores = np.empty((len(y), len(self.classes_)))
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        for train, held in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(y, y):
+            fusion, vote = self._pair([b[train] for b in blocks], y[train])
+            scores[held] = vote._class_scores(fusion.transform([b[held] for b in blocks]))
+        vote = self.vote_
+        vote.sharpness_, vote.held_out_loss_ = fit_sharpness(scores, y)
+        vote._rule = fit_decline_rule(probabilities(scores, vote.sharpness_), scores, y, self.max_error, True)
+        self.threshold_ = vote.threshold_ = vote._rule.threshold
+
+    def _asked(self, X: Any, what: str) -> Any:
+        """What the vote answers where the space places the images."""
+        check_is_fitted(self, "vote_")
+        return getattr(self.vote_, what)(self.fusion_.transform(self._read(X, reset=False)))
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each class; of the second class alone where there are two."""
+        scores: Array = self._asked(X, "decision_function")
+        return scores
+
+    def predict_proba(self, X: Any) -> Array:
+        """Calibrated probabilities."""
+        chances: Array = self._asked(X, "predict_proba")
+        return chances
+
+    def predict(self, X: Any) -> Array:
+        """The class of the highest score, declined or not (see `declines`)."""
+        best = self._asked(X, "predict")
+        found: Array = self.classes_[best]
+        return found
+
+    def declines(self, X: Any) -> NDArray[np.bool_]:
+        """Where the answer is "none of these"."""
+        declined: NDArray[np.bool_] = self._asked(X, "declines")
+        return declined
+
+    def explain(self, X: Any) -> list[Evidence]:
+        """The answer for each row with the prototypes that decided it, the largest share first."""
+        found = self._asked(X, "explain")
+        return [replace(evidence, label=self.classes_[evidence.label]) for evidence in found]

@@ -1,0 +1,62 @@
+"""Features answer together, calibrated on images the space has not seen."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from lookalike.learn import FusedClassifier, PrototypeClassifier
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    X = X.reshape(-1, 8, 8)
+    views = [X.sum(1), X.sum(2), X[:, ::2, ::2].reshape(len(X), -1), X[:, 1::2, 1::2].reshape(len(X), -1)]
+    order = np.random.default_rng(0).permutation(len(y))
+    return [v[order] for v in views], y[order]
+
+
+def test_together_they_beat_the_best_alone(digits):
+    blocks, y = digits
+    train, test = slice(0, 300), slice(300, None)
+    alone = [PrototypeClassifier().fit(b[train], y[train]).score(b[test], y[test]) for b in blocks]
+    model = FusedClassifier(random_state=0).fit([b[train] for b in blocks], y[train])
+    assert model.score([b[test] for b in blocks], y[test]) > max(alone) + 0.02
+    assert model.contributions_.sum() == pytest.approx(1)
+
+
+def test_probabilities_are_those_of_new_images(digits):
+    blocks, y = digits
+    train, test = slice(0, 200), slice(200, None)
+    model = FusedClassifier(random_state=0).fit([b[train] for b in blocks], y[train])
+    chances = model.predict_proba([b[test] for b in blocks])
+    right = model.predict([b[test] for b in blocks]) == y[test]
+    assert abs(chances.max(1).mean() - right.mean()) < 0.05
+    naive = PrototypeClassifier().fit(model.fusion_.transform([b[train] for b in blocks]), y[train])
+    seen = naive.predict_proba(model.fusion_.transform([b[test] for b in blocks]))
+    assert abs(seen.max(1).mean() - right.mean()) > abs(chances.max(1).mean() - right.mean())
+
+
+def test_shares_add_up_to_the_score(digits):
+    blocks, y = digits
+    names = np.array(list("abcdefghij"))[y]
+    flat = np.hstack(blocks)
+    model = FusedClassifier(blocks=[("rows", "0:8"), ("rest", "8:48")], random_state=0)
+    model.fit(flat[:120], names[:120])
+    scores = model.decision_function(flat[200:210])
+    declined = model.declines(flat[200:210])
+    for i, evidence in enumerate(model.explain(flat[200:210])):
+        assert evidence.label == model.predict(flat[200 + i : 201 + i])[0]
+        assert evidence.shares.sum() == pytest.approx(evidence.score)
+        assert evidence.score == pytest.approx(scores[i].max())
+        assert evidence.declined == declined[i]
+        assert set(evidence.prototypes) <= set(model.prototypes_)
+
+
+def test_one_image_in_a_class_is_enough(digits):
+    blocks, y = digits
+    few = np.concatenate([np.flatnonzero(y == c)[:1] for c in range(3)] + [np.flatnonzero(y == 3)[:4]])
+    model = FusedClassifier().fit([b[few] for b in blocks], y[few])
+    assert model.predict([b[few] for b in blocks]).shape == (7,)
+    with pytest.raises(ValueError, match="2 classes"):
+        FusedClassifier().fit([b[:5] for b in blocks], np.zeros(5))
