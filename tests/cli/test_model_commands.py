@@ -236,3 +236,36 @@ def test_a_model_of_another_feature_does_not_answer_for_a_collection(labelled, t
     says = terminal.error("classify", "-c", other, "-m", tmp_path / "model")
     assert "'color-histogram'" in says
     assert "it has: gist" in says
+
+
+# ---- several features --------------------------------------------------------------------------------
+
+
+def test_learn_fuses_features_and_says_what_each_brought(collection, terminal, outside, tmp_path):
+    terminal("label", "from-folders")
+    both = "color-histogram,local-binary-patterns"
+    assert "local-binary-patterns" in terminal.error("learn", "--features", both)
+    terminal("index", collection, "--feature", "color-histogram", "--feature", "local-binary-patterns")
+    report = tmp_path / "report.html"
+    done = terminal.json("learn", "--features", both, "--folds", 2, "--report", report)
+    assert done["recipe"] == "fused" and done["feature"] == "joined"
+    assert set(done["brought"]) == {"color-histogram", "local-binary-patterns"}
+    assert sum(done["brought"].values()) == pytest.approx(1)
+    assert done["judged"]["balanced_accuracy"] > 0.9
+    assert "what each feature brought" in report.read_text()
+    assert "brought by each feature: " in terminal("learn", "--features", both, "--no-judge").stdout
+    answers = terminal("classify", outside / "red.png", "--model", "fused", "--json").stdout
+    assert json.loads(answers)["best"] == "red"
+    everything = terminal("classify", "--model", "fused", "--all", "--json").stdout
+    assert len(everything.splitlines()) == 12
+    explained = terminal.json("explain", outside / "blue.png", "--model", "fused")
+    assert "blue" in json.dumps(explained)
+
+
+def test_features_that_cannot_be_fused(collection, terminal):
+    terminal("label", "from-folders")
+    assert "two or more" in terminal.error("learn", "--features", "color-histogram")
+    assert "dense-sift" in terminal.error("learn", "--features", "color-histogram,dense-sift")
+    assert "no feature called" in terminal.error("learn", "--features", "color-histogram,nose")
+    assert "leave out" in terminal.error("learn", "--features", "a,b", "--recipe", "colors")
+    assert "hog" in terminal.error("learn", "--features", "color-histogram,hog")

@@ -102,7 +102,9 @@ def classify(
     loaded, opened = open_model(model, collection, need_collection=not sources)
     feature = loaded.make_feature()
     if not sources and opened is not None:
-        opened.column(feature, feature.kind)  # one that was not indexed is an error too
+        from lookalike.recipes import parts_of
+
+        parts_of(opened, feature)  # one that was not indexed is an error too
     form = _form(form, output, as_json)
     if form is Form.text and output is None and progress is Show.auto:
         progress = Show.none  # the answers themselves show how far it is
@@ -150,13 +152,11 @@ def _of_collection(
     import numpy as np
 
     from lookalike.images import path_of
+    from lookalike.recipes import row_blocks_of
 
-    feature = model.make_feature()
-    column = collection.column(feature, feature.kind)
     labelled = set() if everything else set(collection.labels()["uri"].to_pylist())
-    blocks: Any = collection.vector_blocks if column.kind == "vector" else collection.bag_blocks
     done, total = 0, len(collection)
-    for uris, rows in blocks(feature):
+    for uris, rows in row_blocks_of(collection, model.make_feature()):
         chosen = np.array([uri not in labelled for uri in uris], bool)
         done += len(uris)
         if chosen.any():

@@ -33,6 +33,14 @@ def learn(
             "--feature", "-f", metavar="NAME", help="Learn from this feature in place of the recipe's own."
         ),
     ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            metavar="NAME,NAME",
+            help="Fuse several features into one model; the report says what each brought.",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option("--name", "-n", metavar="NAME", help="What to call the model; else as the recipe."),
@@ -58,10 +66,15 @@ def learn(
     """Learn a model from the labels of a collection, judge it, and write its report."""
     from lookalike.cli._open import open_collection
     from lookalike.cli._output import emit_json, open_page
-    from lookalike.recipes import get_recipe, learn_collection
+    from lookalike.errors import LookalikeError
+    from lookalike.recipes import fused_recipe, get_recipe, learn_collection
 
     opened = open_collection(collection)
-    chosen = get_recipe(recipe, feature=feature)
+    if features is not None and (feature is not None or recipe != "default"):
+        raise LookalikeError("--features makes a recipe of its own: leave out --recipe and --feature.")
+    chosen = (
+        fused_recipe(features.split(",")) if features is not None else get_recipe(recipe, feature=feature)
+    )
     with reporting(progress, unit="parts") as report_step:
         learned = learn_collection(
             opened, chosen, name=name, judge=judge, n_folds=folds, report=report, progress=report_step
@@ -83,6 +96,9 @@ def _tell(learned: Learned) -> None:
     classes = count(len(facts["classes"]), "class", "classes")
     learnt = f"{classes} from {count(images, 'labelled image')}{kept}"
     say(f"{facts['name']}: {learnt}, in {learned.seconds:.1f} s.")
+    if facts["brought"]:
+        shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in facts["brought"].items())
+        say(f"  brought by each feature: {shares}.")
     judged = facts["judged"]
     if judged:
         rivals = "".join(f"; {name} {100 * value:.1f} %" for name, value in learned.rivals.items())

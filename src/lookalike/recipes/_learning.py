@@ -30,6 +30,7 @@ from lookalike.images import Unreadable, path_of, thumbnail
 from lookalike.progress import Progress, Step, silent
 from lookalike.recipes._model import Model
 from lookalike.recipes._presets import DEFAULT, get_recipe
+from lookalike.recipes._reading import rows_of
 from lookalike.recipes._recipe import Recipe
 
 THUMBNAIL = 160  # pixels
@@ -65,6 +66,7 @@ class Learned:
             "judged": self.model.judged,
             "rivals": self.rivals,
             "prototypes": len(getattr(self.model.pipeline[-1], "prototypes_", [])) or None,
+            "brought": brought_by(self.model),
             "seconds": self.seconds,
         }
 
@@ -160,10 +162,7 @@ def labelled_rows(collection: Collection, recipe: Recipe) -> tuple[list[str], li
             f"{path_of(several[0])} has several labels, but this model gives one answer: keep one of them."
         )
     feature = recipe.make_feature()
-    column = collection.column(feature, feature.kind)
-    known: Any
-    read = collection.vectors if column.kind == "vector" else collection.bags
-    have, known = read(feature)
+    have, known = rows_of(collection, feature)
     place = {uri: i for i, uri in enumerate(have)}
     missing = [uri for uri in uris if uri not in place]
     if len(missing) == len(uris):
@@ -174,6 +173,15 @@ def labelled_rows(collection: Collection, recipe: Recipe) -> tuple[list[str], li
     kept = [i for i, uri in enumerate(uris) if uri in place]
     rows = known[np.array([place[uris[i]] for i in kept])]
     return [uris[i] for i in kept], [labels[i] for i in kept], rows
+
+
+def brought_by(model: Model) -> dict[str, float] | None:
+    """What each feature of a fused model brought, the most first; None where there is one feature."""
+    last = model.pipeline[-1]
+    if not hasattr(last, "contributions_"):
+        return None
+    pairs = zip(last.block_names_, last.contributions_)
+    return dict(sorted(((name, float(share)) for name, share in pairs), key=lambda pair: -pair[1]))
 
 
 def _check(labels: Sequence[str], judge: bool) -> None:
@@ -211,6 +219,9 @@ def _contents(model: Model, judgement: Judgement, rivals: dict[str, float], seco
         ("labelled images", f"{len(model.labels)} in {len(model.classes)} classes"),
         ("feature", model.recipe.feature),
     ]
+    if brought := brought_by(model):
+        shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in brought.items())
+        facts.append(("what each feature brought", shares))
     if hasattr(last, "prototypes_"):
         facts.append(("prototypes kept", f"{len(last.prototypes_)}"))
     facts.append(("seconds to learn and judge", f"{seconds:.1f}"))
