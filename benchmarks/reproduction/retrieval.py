@@ -42,6 +42,7 @@ CLASSES = [
     "food",
 ]
 LABELS = np.repeat(CLASSES, 100)
+FEWEST = 5  # queries that a comparison needs to be shown
 RIVALS = {
     "colour histogram": "color-histogram",
     "GIST": "gist",
@@ -252,10 +253,11 @@ def forms_table(store: Store, per_class: int) -> str:
         "without the finest band": (0, 1, 1, 1),
     }.items():
         line(name, everyone, terms.sum(axis=1), np.einsum("qbn,b->qn", terms, weights))
-    queries, default, other = both("back")
-    line("image first, query second", queries, default.sum(axis=1), other.sum(axis=1))
-    line("both directions added", queries, default.sum(axis=1), (default + other).sum(axis=1))
-    if len(done(store, "symmetric", everyone)):
+    if len(done(store, "back", everyone)) >= FEWEST:
+        queries, default, other = both("back")
+        line("image first, query second", queries, default.sum(axis=1), other.sum(axis=1))
+        line("both directions added", queries, default.sum(axis=1), (default + other).sum(axis=1))
+    if len(done(store, "symmetric", everyone)) >= FEWEST:
         queries, default, other = both("symmetric")
         line("Jensen-Shannon", queries, default.sum(axis=1), other.sum(axis=1))
     return table(["what", "queries", "default", "with it", "difference"], rows)
@@ -299,8 +301,13 @@ def variants_table(data: Path, store: Store, per_class: int) -> str:
     for v, name in enumerate(names):
         first = percent(ranks[:, v] == 1)
         rows.append([name, first, f"{np.median(ranks[:, v]):.0f}", f"{ranks[:, v].max()}"])
-        rows[-1] += [percent(found[:, v] == 1), f"{found[:, v].max():.0f}"] if len(back) else ["", ""]
-    text = f"{len(queries)} originals ask; {len(back)} originals' copies ask.\n\n"
+        rows[-1] += (
+            [percent(found[:, v] == 1), f"{found[:, v].max():.0f}"]
+            if len(back) >= FEWEST
+            else ["not measured", ""]
+        )
+    copies_of = f"; the copies of {len(back)} originals ask" if len(back) >= FEWEST else ""
+    text = f"{len(queries)} originals ask{copies_of}.\n\n"
     head = ["copy", "original asks: copy first, %", "median rank", "worst", "copy asks: original first, %"]
     return text + table([*head, "worst"], rows)
 
