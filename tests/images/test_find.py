@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lookalike.errors import LookalikeError
 from lookalike.images import Found, SetAside, Unreadable, find_images, open_image, path_of, printable, uri_of
 
-from .pictures import bad_files, good_files
+from .pictures import bad_files, good_files, limit
 
 
 def touch(path, data=b"..."):
@@ -104,6 +104,13 @@ def test_what_cannot_be_read_is_set_aside_with_its_reason(tmp_path):
             "pipe.jpg": "is a named pipe, not a file",
             "s.png": "is a socket, not a file",
         }
+
+
+def test_kinds_that_are_not_read_are_said(tmp_path):
+    for name in ["a.CR2", "b.psd", "c.txt", "d.xmp"]:
+        touch(tmp_path / name)
+    says = "is of a kind that is not read ({}): save it as JPEG, PNG or TIFF"
+    assert aside(tmp_path) == {"a.CR2": says.format(".cr2"), "b.psd": says.format(".psd")}
 
 
 def test_a_folder_that_may_not_be_entered_is_set_aside(tmp_path, monkeypatch):
@@ -230,7 +237,7 @@ def test_a_folder_of_everything(tmp_path):
             reasons[name] = thing.reason
             continue
         try:
-            read.append((name, open_image(thing.path, shorter_side=32, time_limit=1.5)))
+            read.append((name, open_image(thing.path, shorter_side=32, time_limit=limit(name))))
         except Unreadable as error:
             reasons[name] = error.reason
     assert {name for name, _ in read} == set(good)

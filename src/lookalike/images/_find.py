@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from lookalike.errors import LookalikeError
 from lookalike.images._open import _trouble, what_kind
-from lookalike.images._sniff import HEAD, SUFFIXES, sniff
+from lookalike.images._sniff import FOREIGN, HEAD, SUFFIXES, sniff
 from lookalike.images._unreadable import printable
 from lookalike.progress import Progress, Step, silent
 
@@ -121,7 +121,8 @@ def find_images(
     ------
     Found or SetAside
         A file to read, or something that cannot be read with its reason: an unreadable folder, a broken
-        link, a pipe, a path of a list that does not exist.
+        link, a pipe, a kind of picture that is not known here (``.psd``, ``.cr2``), a path of a list that
+        does not exist.
 
     Examples
     --------
@@ -193,6 +194,12 @@ def _file(path: str) -> Found | SetAside:
     return Found(uri_of(path), path, state.st_size, state.st_mtime_ns)
 
 
+def _foreign(path: str) -> SetAside:
+    suffix = os.path.splitext(path)[1].lower()
+    reason = f"is of a kind that is not read ({suffix}): save it as JPEG, PNG or TIFF"
+    return SetAside(uri_of(path), path, reason)
+
+
 class _Walk:
     """A walk through folders that enters none of them twice."""
 
@@ -224,6 +231,8 @@ class _Walk:
                     links.append(entry.path)
                 elif kind == "file":
                     yield _file(entry.path)
+                elif kind == "foreign":
+                    yield _foreign(entry.path)
             real.extend(reversed(deeper))
 
 
@@ -243,6 +252,8 @@ def _kind(entry: os.DirEntry[str]) -> str | None:
     suffix = os.path.splitext(entry.name)[1].lower()
     if suffix in SUFFIXES:
         return "file"
+    if suffix in FOREIGN:
+        return "foreign"
     return "file" if not suffix and _is_picture(entry) else None
 
 

@@ -9,6 +9,11 @@ _NAMES = """jpg jpeg jpe jfif mpo png apng webp gif bmp dib tif tiff pbm pgm ppm
 jp2 j2k jpx jpf avif heic heif hif dcm dicom"""
 SUFFIXES = frozenset("." + name for name in _NAMES.split())
 
+# Pictures too, but of kinds that are not read: a walk says so rather than pass them over in silence.
+_FOREIGN_NAMES = """svg psd psb xcf ai eps jxl ico tga exr hdr pcx
+cr2 cr3 crw nef nrw arw srf sr2 dng orf rw2 raf pef srw x3f"""
+FOREIGN = frozenset("." + name for name in _FOREIGN_NAMES.split())
+
 _PICTURES = [
     (b"\xff\xd8\xff", "JPEG"),
     (b"\x89PNG\r\n\x1a\n", "PNG"),
