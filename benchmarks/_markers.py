@@ -14,6 +14,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
+def rows_of(document: str, name: str) -> dict[str, list[str]]:
+    """The rows that are there from an earlier run, by their first cell."""
+    text = (ROOT / "docs" / document).read_text()
+    inside = text.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
+    lines = [line for line in inside.splitlines() if line.startswith("| ")][2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0]: row for row in rows}
+
+
 def write(document: str, name: str, text: str) -> None:
     """Replace what is between ``<!-- name -->`` and ``<!-- /name -->`` in ``docs/…``, and print it."""
     path = ROOT / "docs" / document

@@ -105,7 +105,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    with tempfile.TemporaryDirectory() as name:
+    fast = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with tempfile.TemporaryDirectory(dir=fast) as name:
         pictures, home, calm = (Path(name) / part for part in ("pictures", "home", "calm"))
         for folder in (pictures, home, calm):
             folder.mkdir()

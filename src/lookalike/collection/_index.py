@@ -337,7 +337,7 @@ class Indexer:
             self.tables.append("images", _table("images", batch.added))
         self._commits += bool(batch.records)
         if self._commits >= self._next_tidy:
-            self.tidy()
+            tidy(self.tables, [], self.labels)  # values are sealed as they grow
             self._next_tidy *= 2
         self.batch = _Batch([Values() for _ in self.features])
 
@@ -364,11 +364,7 @@ class Indexer:
             self.labels.follow({}, {}, part)
             self.tables.delete("images", f"uri IN {quoted(part)}")
         if self._commits or removed or rows or plan.forgotten:
-            self.tidy()
-
-    def tidy(self) -> None:
-        """Join small files and remove old versions."""
-        tidy(self.tables, self.shards, self.labels)
+            tidy(self.tables, self.shards, self.labels)
 
 
 def tidy(tables: Tables, shards: Iterable[Shards], labels: Labels) -> None:

@@ -22,8 +22,8 @@ from lookalike.collection._keys import hash_array, positions
 from lookalike.collection._tables import SCHEMAS, Tables, bag_schema, now, vector_schema
 from lookalike.features import Feature
 
-SEAL_BYTES = 256 * 2**20
-SEAL_FRAGMENTS = 512
+SEAL_BYTES = 64 * 2**20
+SEAL_FRAGMENTS = 256
 
 
 @dataclass(frozen=True, slots=True)
