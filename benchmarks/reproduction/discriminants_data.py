@@ -110,7 +110,8 @@ class Pictures:
 
 def _listing(folder: Path, name: str) -> tuple[list[Path], list[object]]:
     if name == "scene15":
-        files = sorted((folder / "scene15").glob("*/*/*"))
+        kinds = sorted((folder / "scene15" / "test").iterdir())
+        files = [path for kind in kinds for path in sorted(kind.glob("*.jpg"))[:60]]
         return files, [path.parent.name for path in files]
     files = sorted(
         (p for p in (folder / name / "images").iterdir() if p.suffix.lower() in (".jpg", ".jpeg", ".png")),
@@ -128,7 +129,7 @@ def pictures(folder: Path, cache: Path, name: str, feature: str) -> Pictures:
         made = get_feature(feature)
 
         def vectors(part: list[Path]) -> np.ndarray:
-            return made.extract([np.asarray(open_image(path)) for path in part])
+            return made.extract([open_image(path).pixels for path in part])
 
         batches = [files[i : i + 16] for i in range(0, len(files), 16)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -19,7 +19,10 @@ from lookalike.errors import LookalikeError, LookalikeWarning
 COMMANDS = {
     "index": ("_index:index_app", "Make or update the collection of a folder of pictures."),
     "status": ("_index:status_app", "Say what a collection holds, and what was set aside."),
-    "search": ("_search:search_app", "Find the look-alikes of one or several pictures."),
+    "search": (
+        "_search:search_app",
+        "Find the look-alikes of one or several pictures, or the pictures that words fit.",
+    ),
     "duplicates": (
         "_search:duplicates_app",
         "Find pictures that are there twice: the same content, or nearly the same look.",
@@ -36,6 +39,10 @@ COMMANDS = {
     "explain": (
         "_answer:explain_app",
         "Show the labelled pictures that decided an answer, with their shares of its score.",
+    ),
+    "tag": (
+        "_words:tag_app",
+        "Give words to pictures, learned from the labels of the collection: as specific as is safe.",
     ),
     "model": ("_model:app", "The models of a collection: list, show, export, remove."),
     "recipe": ("_model:recipe_app", "The chains from picture to answer that models are made by."),

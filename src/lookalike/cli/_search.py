@@ -46,7 +46,10 @@ Open = Annotated[bool, typer.Option("--open", help="Write a contact sheet and op
 def search(
     images: Annotated[
         list[str],
-        typer.Argument(metavar="IMAGE", help="One or several examples, in the collection or not."),
+        typer.Argument(
+            metavar="IMAGE|WORD",
+            help="One or several examples, in the collection or not; or words of its labels.",
+        ),
     ],
     not_: Annotated[
         list[str] | None,
@@ -55,28 +58,48 @@ def search(
     k: Annotated[int, typer.Option("--count", "-n", min=1, metavar="N", help="How many look-alikes.")] = 20,
     feature: SearchFeature = None,
     similarity: Similarity = "cosine",
+    feedback: Annotated[
+        bool,
+        typer.Option("--feedback", help="Go on in rounds: say which results are right, and see better ones."),
+    ] = False,
+    taxonomy: Annotated[
+        str,
+        typer.Option(
+            "--taxonomy",
+            metavar="NAME|FILE",
+            help="For words: 'wordnet', 'flat', or a CSV file of parent,child; 'auto' tries WordNet.",
+        ),
+    ] = "auto",
     collection: InCollection = None,
     html: Html = None,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the look-alikes of one or several pictures."""
+    """Find the look-alikes of one or several pictures, or the pictures that words fit."""
     from lookalike.cli._open import open_collection, sheet_file
     from lookalike.cli._output import emit_json, note, open_page, say, shown
+    from lookalike.cli._words import are_words, show_word_hits
     from lookalike.errors import LookalikeError
     from lookalike.images import path_of
 
     opened = open_collection(collection)
+    page = sheet_file(opened, html, open_it, "search.html")
+    if are_words(opened, images):
+        if feedback or not_ or similarity != "cosine":
+            raise LookalikeError("--feedback, --not and --similarity need example pictures, not words.")
+        show_word_hits(opened, images, feature, k, taxonomy, as_json, page)
+        if open_it and page:
+            open_page(page)
+        return
     if similarity == "cosine":
-        compared, hits = _by_cosine(opened, images, not_, feature, k)
-    elif not_:
-        raise LookalikeError("--not works with the similarity 'cosine' only: leave out one of the two.")
+        compared, hits = _by_cosine(opened, images, not_, feature, k, feedback)
+    elif not_ or feedback:
+        raise LookalikeError("--not and --feedback work with the similarity 'cosine' only.")
     else:
         from lookalike.recipes import find_similar
 
         found = find_similar(opened, images, similarity=similarity, feature=feature, k=k)
         compared, hits = found.feature, found.hits
-    page = sheet_file(opened, html, open_it, "search.html")
     if page:
         _hit_sheet(page, images, not_ or [], hits)
     if as_json:
@@ -95,7 +118,12 @@ def search(
 
 
 def _by_cosine(
-    opened: Collection, images: list[str], not_: list[str] | None, feature: str | None, k: int
+    opened: Collection,
+    images: list[str],
+    not_: list[str] | None,
+    feature: str | None,
+    k: int,
+    feedback: bool,
 ) -> tuple[str, list[Hit]]:
     """The name of the feature that was compared, and the hits, examples left out."""
     from lookalike.cli._open import example_vectors, vector_feature
@@ -104,6 +132,10 @@ def _by_cosine(
     wanted, own = example_vectors(opened, images, compared)
     unwanted, against = example_vectors(opened, not_, compared) if not_ else (None, [])
     leave_out = {*own, *against}
+    if feedback:
+        from lookalike.cli._feedback import refine
+
+        return compared.name, refine(opened, wanted, unwanted, compared, k, leave_out)
     hits = opened.search(wanted, not_=unwanted, k=k + len(leave_out), feature=compared, include_examples=True)
     return compared.name, [hit for hit in hits if hit.uri not in leave_out][:k]
 

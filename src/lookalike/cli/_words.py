@@ -1,0 +1,142 @@
+"""``lookalike tag``, and ``lookalike search`` by words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
+tag_app = typer.Typer(**PLAIN)
+
+
+@tag_app.command()
+def tag(
+    images: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="IMAGE", help="Pictures; without any, those of the collection without a label."
+        ),
+    ] = None,
+    at_least: Annotated[
+        float,
+        typer.Option(
+            "--at-least",
+            min=0.0,
+            max=1.0,
+            metavar="P",
+            help="How probable a word must be. Where no word is, a more general one may be said, or none.",
+        ),
+    ] = 0.5,
+    top: Annotated[
+        int | None, typer.Option("--top", min=1, metavar="N", help="So many words for each, safe or not.")
+    ] = None,
+    taxonomy: Annotated[
+        str,
+        typer.Option(
+            "--taxonomy",
+            metavar="NAME|FILE",
+            help="'wordnet', 'flat', or a CSV file of parent,child; 'auto' is WordNet if it is there.",
+        ),
+    ] = "auto",
+    feature: FeatureName = None,
+    collection: InCollection = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give words to pictures, learned from the labels of the collection: as specific as is safe."""
+    from lookalike.cli._open import example_vectors, open_collection, vector_feature
+    from lookalike.cli._output import emit_json, note, percent, say, shown
+    from lookalike.images import path_of
+    from lookalike.recipes import learn_words
+
+    opened = open_collection(collection)
+    compared = vector_feature(opened, feature)
+    model = learn_words(opened, compared, taxonomy=taxonomy)
+    if images:
+        names, rows = list(images), example_vectors(opened, images, compared)[0]
+    else:
+        labelled = set(opened.labels()["uri"].to_pylist())
+        uris, every = opened.vectors(compared)
+        free = [i for i, uri in enumerate(uris) if uri not in labelled]
+        names, rows = [uris[i] for i in free], every[free]
+        if not names:
+            note("every picture has a label already: name pictures to tag them all the same.")
+    found = model.tags(rows, at_least=at_least, top=top) if len(names) else []
+    if as_json:
+        emit_json(
+            {
+                "feature": compared.name,
+                "concepts": len(model.ensemble.concepts_),
+                "images": [
+                    {
+                        "path": path_of(name),
+                        "tags": [{"word": t.word, "probability": t.probability} for t in tags],
+                    }
+                    for name, tags in zip(names, found)
+                ],
+            }
+        )
+        return
+    for name, tags in zip(names, found):
+        said = ", ".join(f"{t.word} {percent(t.probability)}" for t in tags)
+        say(f"{shown(name)}  {said or '(nothing is safe to say)'}")
+
+
+def are_words(collection: Collection, names: Sequence[str]) -> bool:
+    """Whether what was typed are words: none is a file, or looks like one, or is in the collection."""
+    from lookalike.errors import LookalikeError
+
+    for name in names:
+        if "://" in name or "/" in name or "\\" in name or Path(name).suffix or Path(name).is_file():
+            return False
+        try:
+            collection.uri(name)
+        except LookalikeError:
+            continue
+        return False
+    return True
+
+
+def show_word_hits(
+    collection: Collection,
+    words: Sequence[str],
+    feature: str | None,
+    k: int,
+    taxonomy: str,
+    as_json: bool,
+    page: Path | None,
+) -> None:
+    """Print (and draw) the pictures that words fit."""
+    from lookalike.cli._open import vector_feature
+    from lookalike.cli._output import emit_json, note, percent, say, shown
+    from lookalike.evaluate import SheetGroup, SheetPicture, write_sheet
+    from lookalike.images import path_of
+    from lookalike.recipes import search_words
+
+    compared = vector_feature(collection, feature)
+    hits = search_words(collection, list(words), compared, k=k, taxonomy=taxonomy)
+    if page:
+        found = [SheetPicture(path_of(uri), [percent(p), shown(uri)]) for uri, p in hits]
+        groups = [SheetGroup(" ".join(words), found)]
+        write_sheet(page, "Pictures for words", groups, lead="The most probable first.")
+    if as_json:
+        rows = [{"uri": uri, "path": path_of(uri), "probability": p} for uri, p in hits]
+        emit_json(
+            {
+                "feature": compared.name,
+                "words": list(words),
+                "hits": rows,
+                **({"html": str(page)} if page else {}),
+            }
+        )
+        return
+    for uri, p in hits:
+        say(f"{percent(p):>6}  {shown(uri)}")
+    if page:
+        note(f"contact sheet: {shown(page)}")
