@@ -59,7 +59,7 @@ class WordModel:
     >>> model = WordModel(tree).fit(X, ["cat"] * 10 + ["dog"] * 10 + ["car"] * 10)
     >>> [tag.word for tag in model.tags(np.array([[0.0, 0, 1]]))[0]]
     ['car']
-    >>> [tag.word for tag in model.tags(np.array([[0.5, 0.5, 0]]))[0]]
+    >>> [tag.word for tag in model.tags(np.array([[0.5, 0.5, 0]]), at_least=0.8)[0]]
     ['pet']
     """
 
