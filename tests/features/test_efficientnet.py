@@ -153,3 +153,10 @@ def test_damaged_files_are_one_error(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(LookalikeError, match="not a readable file"):
         read_tensors(path)
+
+
+def test_whole_images_of_every_size_fit():
+    """The sides of the box are rounded numbers, and may not leave the image by that."""
+    for width in range(200, 330):
+        assert fit(np.zeros((320, width, 3), np.uint8), 16, "whole").shape == (16, 16, 3)
+        assert fit(np.zeros((width, 241, 3), np.uint8), 16, "balanced").shape == (16, 16, 3)

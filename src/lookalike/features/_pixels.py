@@ -72,7 +72,8 @@ def fit(image: NDArray[np.uint8], size: int, view: str) -> NDArray[np.uint8]:
     height, width = image.shape[:2]
     if (height, width) == (size, size):
         return image
-    longer = min(height, width) * (max(height, width) / min(height, width)) ** VIEWS[view]
+    short, long = min(height, width), max(height, width)
+    longer = min(short * (long / short) ** VIEWS[view], long)  # rounding must not lead out of the image
     h, w = (height, longer) if width > height else (longer, width)
     box = ((width - w) / 2, (height - h) / 2, (width + w) / 2, (height + h) / 2)
     picture = PIL.Image.fromarray(image)
