@@ -139,13 +139,9 @@ def rivals(n: int = 5_000) -> None:
     row(
         "EasyMKL / boosted kernel", easy / ours, ">= 20", f"{note}: {easy:.1f} s against {ours:.2f} s for all"
     )
-    simple = seconds(lambda: _mkl.simple_mkl(kernels, sign, 10.0))
-    row(
-        "SimpleMKL / boosted kernel",
-        simple / ours,
-        ">= 20",
-        f"{note}: {simple:.1f} s against {ours:.2f} s for all",
-    )
+    simple = seconds(lambda: _mkl.simple_mkl(kernels, sign, 10.0, max_steps=1))
+    note = f"the first step of one class: {simple:.1f} s against {ours:.2f} s for all"
+    row("SimpleMKL / boosted kernel", simple / ours, ">= 20", note)
 
 
 def memory() -> None:

@@ -147,6 +147,34 @@ TABLES = {
 }
 
 
+def draw_rounds(results: Results, path: Path) -> None:
+    """Accuracy and dimensions over the number of functions, a line for each largest dimension."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "boosted-kernels"  # the same file from the same figures
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2, 2, figsize=(8, 5.2), sharex=True, sharey="row", layout="constrained")
+    for column, (order, title) in enumerate(
+        (("eigen_first", "eigenvectors first"), ("level_first", "capacities first"))
+    ):
+        caps = sorted({int(k.split("|")[3]) for k in results if k.startswith("rounds|")})
+        for shade, cap in enumerate(caps):
+            found = [v for k, v in results.items() if re.fullmatch(rf"rounds\|\d+\|{order}\|{cap}", k)]
+            times = [t for t in (50, 100, 200, 300, 400, 500) if all(str(t) in v for v in found)]
+            style = {"color": plt.cm.viridis(shade / len(caps)), "marker": "o", "label": f"{cap}"}
+            axes[0, column].plot(times, [100 * np.mean([v[str(t)] for v in found]) for t in times], **style)
+            axes[1, column].plot(times, [np.mean([v[f"dim {t}"] for v in found]) for t in times], **style)
+        axes[0, column].set_title(title)
+        axes[1, column].set_xlabel("functions")
+    axes[0, 0].set_ylabel("percent correct")
+    axes[1, 0].set_ylabel("mean dimension taken")
+    axes[0, 1].legend(title="largest dimension", fontsize="small")
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
 def write_document(results: Results, path: Path) -> None:
     """Put the tables between ``<!-- NAME -->`` and ``<!-- /NAME -->``."""
     text = path.read_text()
@@ -155,3 +183,5 @@ def write_document(results: Results, path: Path) -> None:
             made = f"<!-- {name} -->\n{make(results)}\n<!-- /{name} -->"
             text = re.sub(rf"<!-- {name} -->.*?<!-- /{name} -->", lambda m, t=made: t, text, flags=re.S)
     path.write_text(text)
+    if any(key.startswith("rounds|") for key in results):
+        draw_rounds(results, path.with_name("boosted-kernels-rounds.svg"))
