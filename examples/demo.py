@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import shutil
 import sys
 import time
@@ -23,8 +24,7 @@ from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
+from sklearn.preprocessing import normalize
 
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
@@ -134,7 +134,7 @@ def run(folder: Path | None, per_class: int, console: Console) -> None:
         )
     console.print(f"An answer with its evidence: {evidence_line(answers)}", soft_wrap=True)
     if learned.report:
-        console.print(f"\nReport: {learned.report}", soft_wrap=True)
+        console.print(f"\nReport: {os.path.relpath(learned.report)}", soft_wrap=True)
 
 
 def rivals(X: np.ndarray, classes: np.ndarray, labelled: np.ndarray, asked: np.ndarray) -> list[tuple]:
@@ -145,10 +145,13 @@ def rivals(X: np.ndarray, classes: np.ndarray, labelled: np.ndarray, asked: np.n
         f"plain k-NN (k = {k})": (KNeighborsClassifier(k), f"{len(labelled)}"),
         "logistic regression": (LogisticRegression(C=30.0, max_iter=1000), "–"),
     }
+    X = normalize(X)
+    if len(labelled) < X.shape[1]:  # a turn into the span of the labelled vectors is all that both look at
+        X = X @ np.linalg.svd(X[labelled], full_matrices=False)[2].T
     rows = []
     for name, (learner, prototypes) in learners.items():
         start = time.perf_counter()
-        said = make_pipeline(Normalizer(), learner).fit(X[labelled], classes[labelled]).predict(X[asked])
+        said = learner.fit(X[labelled], classes[labelled]).predict(X[asked])
         rows.append((name, said, prototypes, time.perf_counter() - start))
     return rows
 
