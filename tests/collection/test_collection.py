@@ -215,6 +215,56 @@ def test_a_damaged_cache_is_made_again(folder, collection, harm):
     assert np.array_equal(Y, [[1 + i, 0, 0, 0, 0, 0] for i in range(6)])
 
 
+@pytest.mark.parametrize(
+    ("harmed", "says"),
+    [
+        ("images.lance/data/*", "'images' in .* is damaged: put back a copy"),
+        ("feature-*/data/*", r"'feature-mean.*' in .* is damaged: delete .*feature-mean.* and index again"),
+    ],
+)
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_damaged_table_is_one_clear_error(folder, collection, harmed, says, gone):
+    for path in (folder / ".lookalike").glob(harmed):
+        path.unlink()
+        if not gone:
+            path.write_bytes(b"short")
+    with pytest.raises(LookalikeError, match=says):
+        Collection.open(folder).vectors()
+    if harmed.startswith("feature"):
+        import shutil
+
+        for path in (folder / ".lookalike").glob("feature-*"):
+            shutil.rmtree(path)
+        report = Collection.open(folder).index(features=[Mean()])
+        assert (report.unchanged, report.computed) == (6, 6)
+        assert len(Collection.open(folder).vectors()[0]) == 6
+
+
+def test_a_collection_that_may_only_be_read_is_read(folder, collection, monkeypatch, tmp_path):
+    import os
+
+    monkeypatch.setenv("LOOKALIKE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    reader = Collection.open(folder)
+    assert len(reader.vectors()[0]) == 6
+    assert list((tmp_path / "cache").rglob("*.vectors"))
+    with pytest.raises(LookalikeError, match="may only be read"):
+        reader.index(features=[Mean()])
+    with pytest.raises(LookalikeError, match="may only be read"):
+        reader.set_labels({folder / "cats" / "0.png": "x"}, by="me")
+
+
+def test_a_full_disk_is_one_clear_error(folder, collection, monkeypatch):
+    def full(*_, **__):
+        raise RuntimeError("lance error: LanceError(IO): No space left on device (os error 28), /rustc/x.rs")
+
+    (folder / "more.png").write_bytes(png(60))
+    collection._tables.table("images")
+    monkeypatch.setattr(type(collection._tables.table("images")), "add", full)
+    with pytest.raises(LookalikeError, match=r"no room left for .* what was committed is safe"):
+        collection.index(features=[Mean()])
+
+
 def test_without_room_for_a_cache_blocks_are_read(folder, collection, monkeypatch):
     from lookalike.collection import _reader
 

@@ -78,6 +78,12 @@ class Collection:
             )
         if place.root is not None and not place.root.is_dir():
             raise LookalikeError(f"{place.root} is not a folder: make it first.")
+        if place.folder is not None:
+            try:
+                place.folder.mkdir(exist_ok=True)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise LookalikeError(f"{place.folder} cannot be made: {reason}.") from None
         with cls._lock_of(place):
             tables = Tables(place.address, storage_options)
             if place.folder is None and _schema.is_there(tables):
@@ -140,9 +146,11 @@ class Collection:
 
     @staticmethod
     def _lock_of(place: Place) -> Lock:
+        place.check_writable()
         return Lock(place.local / "lock", f"the collection in {place}")
 
     def _label_lock(self) -> AbstractContextManager[Any]:
+        self._place.check_writable()
         return Lock(self._place.local / "labels.lock", f"the labels of {self._place}", wait=30.0)
 
     # ---- writing ------------------------------------------------------------------------------------

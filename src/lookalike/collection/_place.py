@@ -54,6 +54,11 @@ class Place:
             return self.folder
         return cache_folder() / "collections" / hashlib.sha256(self.address.encode()).hexdigest()[:16]
 
+    def check_writable(self) -> None:
+        """One clear error where the collection may only be read."""
+        if self.folder is not None and not os.access(self.folder, os.W_OK):
+            raise LookalikeError(f"the collection in {self} may only be read: permission denied.")
+
     @property
     def root(self) -> Path | None:
         """The folder that the collection lies in."""

@@ -6,6 +6,7 @@ Lance is reached only from here. Each write is one commit: it is there as a whol
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+
+from lookalike.errors import LookalikeError
 
 HASH = pa.binary(32)
 TIME = pa.timestamp("us", "UTC")
@@ -112,6 +115,37 @@ def _shared_session() -> Any:
         return _session
 
 
+@contextlib.contextmanager
+def plainly(address: str, name: str) -> Iterator[None]:
+    """Say in one sentence what a user can mend about an error of Lance; its own words are for developers.
+
+    Examples
+    --------
+    >>> with plainly("/cats/.lookalike", "images"):
+    ...     raise RuntimeError("lance error: IO: No space left on device (os error 28)")
+    Traceback (most recent call last):
+        ...
+    lookalike.errors.LookalikeError: there is no room left for /cats/.lookalike: make some and run again; ...
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        text = str(error)
+        if "No space left" in text:
+            raise LookalikeError(
+                f"there is no room left for {address}: make some and run again; what was committed is safe."
+            ) from error
+        if "ermission denied" in text or "Read-only file system" in text:
+            raise LookalikeError(f"{address} may not be written or read: permission denied.") from error
+        if "ot found" in text or "Invalid range" in text or "LanceError(IO)" in text:
+            if name.startswith("feature-"):
+                mend = f"delete {address}/{name}.lance and index again"
+            else:
+                mend = "put back a copy of it, or index the pictures again in a new collection"
+            raise LookalikeError(f"the table {name!r} in {address} is damaged: {mend}.") from error
+        raise
+
+
 class Tables:
     """The Lance tables at an address, a local folder or an object store.
 
@@ -148,21 +182,25 @@ class Tables:
 
     def create(self, name: str, schema: pa.Schema) -> None:
         """Make an empty table; nothing happens where there is one."""
-        self._open[name] = self._database.create_table(name, schema=schema, exist_ok=True)
+        with plainly(self.address, name):
+            self._open[name] = self._database.create_table(name, schema=schema, exist_ok=True)
 
     def table(self, name: str) -> Any:
         """The handle of a table."""
         if name not in self._open:
-            self._open[name] = self._database.open_table(name)
+            with plainly(self.address, name):
+                self._open[name] = self._database.open_table(name)
         return self._open[name]
 
     def version(self, name: str) -> int:
         """A number that grows with each commit."""
-        return int(self.table(name).version)
+        with plainly(self.address, name):
+            return int(self.table(name).version)
 
     def count(self, name: str, where: str | None = None) -> int:
         """How many rows there are."""
-        return int(self.table(name).count_rows(where))
+        with plainly(self.address, name):
+            return int(self.table(name).count_rows(where))
 
     def _query(self, name: str, columns: list[str] | None, where: str | None, offset: int) -> Any:
         query = self.table(name).search()
@@ -174,7 +212,8 @@ class Tables:
 
     def read(self, name: str, columns: list[str] | None = None, *, where: str | None = None) -> pa.Table:
         """Some columns of a table, all rows or those of a condition, in the order of the table."""
-        return self._query(name, columns, where, 0).to_arrow()
+        with plainly(self.address, name):
+            return self._query(name, columns, where, 0).to_arrow()
 
     def batches(
         self,
@@ -186,16 +225,25 @@ class Tables:
         offset: int = 0,
     ) -> Iterator[pa.RecordBatch]:
         """The same as a stream of batches of about ``rows`` rows."""
-        yield from self._query(name, columns, where, offset).to_batches(rows)
+        with plainly(self.address, name):
+            batches = self._query(name, columns, where, offset).to_batches(rows)
+        while True:
+            with plainly(self.address, name):  # not around the yield: errors of the caller are its own
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
 
     def take(self, name: str, rows: list[int], columns: list[str]) -> pa.Table:
         """A few rows by their number, in no particular order."""
-        return self.table(name).take_offsets(rows).select(columns).to_arrow()
+        with plainly(self.address, name):
+            return self.table(name).take_offsets(rows).select(columns).to_arrow()
 
     def append(self, name: str, rows: pa.Table) -> None:
         """Add rows in one commit."""
         if rows.num_rows:
-            self.table(name).add(rows)
+            with plainly(self.address, name):
+                self.table(name).add(rows)
 
     def upsert(self, name: str, rows: pa.Table, on: list[str], *, delete: str | None = None) -> None:
         """Put rows in the place of those with the same key and remove others, all in one commit.
@@ -218,11 +266,13 @@ class Tables:
         merge = self.table(name).merge_insert(on).when_matched_update_all().when_not_matched_insert_all()
         if delete is not None:
             merge = merge.when_not_matched_by_source_delete(delete)
-        merge.execute(rows)
+        with plainly(self.address, name):
+            merge.execute(rows)
 
     def delete(self, name: str, where: str) -> None:
         """Remove the rows under a condition in one commit."""
-        self.table(name).delete(where)
+        with plainly(self.address, name):
+            self.table(name).delete(where)
 
     def replace_start(self, name: str, old: str, new: str) -> None:
         """Let the uris that begin with ``old`` begin with ``new``, in one commit."""
@@ -230,17 +280,19 @@ class Tables:
         where = f"starts_with(uri, {quote[0]})"
         if self.count(name, where):
             changed = f"concat({quote[1]}, substr(uri, {len(old) + 1}))"
-            self.table(name).update(where=where, values_sql={"uri": changed})
+            with plainly(self.address, name):
+                self.table(name).update(where=where, values_sql={"uri": changed})
 
     def overwrite(self, name: str, rows: pa.Table) -> None:
         """Put other rows in the place of all, in one commit."""
-        self.table(name).add(rows, mode="overwrite")
+        with plainly(self.address, name):
+            self.table(name).add(rows, mode="overwrite")
 
     def optimize(self, name: str, *, keep: timedelta, only_writer: bool) -> None:
         """Join small files and remove versions that are older than ``keep``.
 
         ``only_writer`` says that nobody else writes now, so that what a killed process left may go too.
         """
-        with warnings.catch_warnings():
+        with plainly(self.address, name), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Lance's own caution about keep = 0
             self.table(name).optimize(cleanup_older_than=keep, delete_unverified=only_writer)
