@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 import lookalike.features._efficientnet_lite0 as module
@@ -132,6 +134,18 @@ def test_views():
     square = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     for view in ("whole", "centre", "balanced"):
         np.testing.assert_array_equal(fit(square, 2, view), square)
+
+
+@given(st.integers(1, 600), st.integers(1, 600), st.sampled_from(["whole", "balanced", "centre"]))
+def test_every_size_fits(height, width, view):
+    assert fit(np.full((height, width, 3), 9, np.uint8), 24, view).tolist() == [[[9] * 3] * 24] * 24
+
+
+def test_rounding_does_not_lead_out_of_the_image():
+    sizes = np.arange(1, 400)
+    shorter, longer = np.minimum.outer(sizes, sizes), np.maximum.outer(sizes, sizes)
+    height, width = np.argwhere(shorter * (longer / shorter) > longer)[0] + 1
+    assert fit(np.zeros((height, width, 3), np.uint8), 24, "whole").shape == (24, 24, 3)
 
 
 class Evil:
