@@ -141,13 +141,6 @@ def test_every_size_fits(height, width, view):
     assert fit(np.full((height, width, 3), 9, np.uint8), 24, view).tolist() == [[[9] * 3] * 24] * 24
 
 
-def test_rounding_does_not_lead_out_of_the_image():
-    sizes = np.arange(1, 400)
-    shorter, longer = np.minimum.outer(sizes, sizes), np.maximum.outer(sizes, sizes)
-    height, width = np.argwhere(shorter * (longer / shorter) > longer)[0] + 1
-    assert fit(np.zeros((height, width, 3), np.uint8), 24, "whole").shape == (24, 24, 3)
-
-
 class Evil:
     def __reduce__(self):
         return print, ("I should never be run",)
