@@ -7,6 +7,7 @@ from lookalike.evaluate._annotations import (
     hierarchical_scores,
     one_class_scores,
 )
+from lookalike.evaluate._average_precision import class_average_precision
 from lookalike.evaluate._draws import few_label_draws, folds
 from lookalike.evaluate._judgement import Judgement, cross_validate
 from lookalike.evaluate._measures import accuracy_at_coverage, calibration_error, reliability, risk_coverage
@@ -26,6 +27,7 @@ __all__ = [
     "accuracy_at_coverage",
     "annotation_scores",
     "calibration_error",
+    "class_average_precision",
     "cross_validate",
     "draw_strip",
     "evaluate_retrieval",
