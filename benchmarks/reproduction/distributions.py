@@ -95,11 +95,6 @@ def in_threads(function: Callable[[Any], np.ndarray], items: Any) -> np.ndarray:
     return np.concatenate(list(LocalEngine(2).map(lambda rows: function(items[rows]), halves)))
 
 
-def against_all(kernel: Callable[..., np.ndarray], items: Any, **settings: Any) -> np.ndarray:
-    """The Gram matrix of all images."""
-    return in_threads(lambda rows: kernel(rows, items, **settings).astype(np.float32), items)
-
-
 class Systems:
     """The systems of the thesis on one set of images and one kind of descriptors."""
 
@@ -107,40 +102,40 @@ class Systems:
         self.store, self.made, self.y, self.masks = store, made, y, masks
         self.stem = f"{made.name}-{made.kind}-by-{made.source}"
 
-    def matrix(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """A similarity of all images with all images."""
-        return self.store.array(f"{self.stem}-{name}", make)
-
     def vectors(self, system: str, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Similarity vectors of the training and of the other images."""
+        if system == "BOV":
+            H = self.made.soft_words()
+            return self._against(additive_kernel, H, train)
+        mixtures: Mixtures = self.made.mixtures()
+        sharpness = 0.3 if system.endswith("tempered") else 1.0
         if system.startswith("MOM"):
-            mixtures: Mixtures = self.made.mixtures()
             objective = "bhattacharyya" if "PPK" in system else "kl"
-            model = MixtureOfReferences(objective=objective, n_iter=N_ITER, scaled=True)
+            model = MixtureOfReferences(objective=objective, n_iter=N_ITER, sharpness=sharpness, scaled=True)
             model.sqrt_weights = system.endswith("√w")
             model.exclude_self = system.endswith("not itself")
             if model.exclude_self:
                 return model.fit_transform(mixtures[train]), model.transform(mixtures[~train])
             model.fit(mixtures[train])
             return tuple(in_threads(model.transform, mixtures[rows]) for rows in (train, ~train))
-        if system == "BOV":
-            K = self.matrix("chi2", lambda: against_all(additive_kernel, self.made.soft_words()))
-        elif system == "KLK":
-            D = self.matrix("skl", lambda: against_all(symmetric_kl, self.made.mixtures()))
-            K = np.exp(-mean_bandwidth(D[np.ix_(train, train)]) * D)
-        elif system == "PPK":
-            K = self.matrix("ppk", lambda: against_all(probability_product, self.made.mixtures()))
-        elif system == "PPK printed":
-            K = self.matrix(
-                "ppk1", lambda: against_all(probability_product, self.made.mixtures(), weight_exponent=1)
-            )
-            K = K / K.mean()
-        else:
-            K = self.matrix(
-                f"ctxt{N_ITER}",
-                lambda: against_all(contextual_similarity, self.made.mixtures(), n_iter=N_ITER),
-            )
-        return K[np.ix_(train, train)], K[np.ix_(~train, train)]
+        if system == "KLK":
+            a, b = self._against(symmetric_kl, mixtures, train)
+            gamma = mean_bandwidth(a)
+            return np.exp(-gamma * a), np.exp(-gamma * b)
+        if system.startswith("PPK"):
+            exponent = 1 if system.endswith("printed") else "rho"
+            return self._against(probability_product, mixtures, train, weight_exponent=exponent)
+        return self._against(contextual_similarity, mixtures, train, n_iter=N_ITER, sharpness=sharpness)
+
+    def _against(
+        self, kernel: Callable[..., np.ndarray], items: Any, train: np.ndarray, **settings: Any
+    ) -> Any:
+        """A similarity of the training images, and of the others, with the training images."""
+        references = items[train]
+        return tuple(
+            in_threads(lambda part: kernel(part, references, **settings).astype(np.float32), items[rows])
+            for rows in (train, ~train)
+        )
 
     def scores(self, system: str, draw: int, learner: str) -> np.ndarray:
         """Scores of the classes for the test images of one draw."""
@@ -200,6 +195,8 @@ def measure(
 
 
 SCENE = ("KLK", "PPK", "MOM-PPK", "BOV", "CTXT", "MOM-KL")
+TEMPERED = ("MOM-PPK tempered", "MOM-KL tempered", "CTXT tempered")
+COLOR = ("BOV", "PPK", "KLK", "MOM-PPK tempered", "MOM-KL tempered", "CTXT tempered")
 VARIANTS = ("PPK printed", "MOM-PPK √w", "MOM-PPK not itself")
 
 
@@ -208,12 +205,14 @@ def scene15(data: Path, store: Store) -> None:
     y = listing(data, "scene15")[1]
     made = Representations(data, store.cache, "scene15", "sift")
     systems = Systems(store, made, y, draws(y, 100, N_DRAWS))
-    measure(store, [systems], SCENE, "scene15", 2)
+    measure(store, [systems], SCENE, "scene15", 1)
+    measure(store, [systems], TEMPERED, "scene15", 1)
+    measure(store, [systems], (*SCENE, *TEMPERED), "scene15", 3)
     measure(store, [systems], SCENE, "scene15", 1, "slr")
-    measure(store, [systems], SCENE, "scene15", 5)
-    measure(store, [systems], VARIANTS, "scene15", 2)
-    measure(store, [systems], SCENE, "scene15", 3, "slr")
-    measure(store, [systems], SCENE, "scene15")
+    measure(store, [systems], ("KLK", "PPK", "BOV", "CTXT"), "scene15")
+    measure(store, [systems], VARIANTS, "scene15", 1)
+    measure(store, [systems], TEMPERED, "scene15", 1, "slr")
+    measure(store, [systems], (*SCENE, *TEMPERED), "scene15")
 
 
 def cross(data: Path, store: Store) -> None:
@@ -234,8 +233,8 @@ def color(data: Path, store: Store) -> None:
             for kind in ("sift", "color")
         }
         for kind, one in kinds.items():
-            measure(store, [one], SCENE, f"{name}/{kind}", 3)
-        measure(store, list(kinds.values()), SCENE, f"{name}/both", 3)
+            measure(store, [one], COLOR, f"{name}/{kind}", 3)
+        measure(store, list(kinds.values()), COLOR, f"{name}/both", 3)
 
 
 def main() -> None:

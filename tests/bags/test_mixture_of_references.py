@@ -206,6 +206,19 @@ def test_an_image_can_leave_itself_out():
         MixtureOfReferences(exclude_self=True).fit_transform(m[:1])
 
 
+def test_a_tempered_image_votes_less_for_itself():
+    rng = np.random.default_rng(7)
+    m = random_mixtures(rng, 12, 4, 30)
+    for objective in ("kl", "bhattacharyya"):
+        own = [np.diag(weights(m, m, objective=objective, sharpness=s)).mean() for s in (1.0, 0.3, 0.1)]
+        assert own[0] > own[1] > own[2]
+        assert np.allclose(weights(m, m, objective=objective, sharpness=0.3).sum(1), 1)
+    half = weights(m[:1], m, objective="kl", sharpness=0.5, n_iter=1)[0]
+    logs = 0.5 * References(m).logs(m[:1])[:, 0]
+    soft = np.exp(logs - logs.max(1, keepdims=True))
+    assert np.allclose(half, m.weights[0] @ (soft / soft.sum(1, keepdims=True)))
+
+
 def test_references_are_chosen_as_asked():
     rng = np.random.default_rng(4)
     m = random_mixtures(rng, 30)

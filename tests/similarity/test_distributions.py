@@ -335,8 +335,9 @@ def test_contextual_similarity_is_symmetric_and_bounded(seed, kind):
     assert 0 <= C.min() <= C.max() <= 1
     C32 = contextual_similarity(narrow(m), None, u[0], kind=kind)
     assert np.allclose(C, C32, atol=1e-3)
-    to_itself = contextual_similarity(m, u, u[0], kind=kind, symmetric=False)
-    assert np.allclose(to_itself, 0.5)
+    for sharpness in (1.0, 0.3):
+        to_itself = contextual_similarity(m, u, u[0], kind=kind, symmetric=False, sharpness=sharpness)
+        assert np.allclose(to_itself, 0.5)
     if kind == "kl":
         converged = contextual_similarity(m, None, u[0], symmetric=False, n_iter=2000)
         assert np.diag(converged).min() > 0.9

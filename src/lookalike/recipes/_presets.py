@@ -65,13 +65,17 @@ _PRESETS += [
     Recipe(
         "mom-ppk",
         _LOCAL,
-        steps=[*_ADAPTED, ("MixtureOfReferences", {"scaled": True}), _SPARSE],
+        steps=[*_ADAPTED, ("MixtureOfReferences", {"scaled": True, "sharpness": 0.3}), _SPARSE],
         about="Images as mixtures of the training images, by their overlap.",
     ),
     Recipe(
         "mom-kl",
         _LOCAL,
-        steps=[*_ADAPTED, ("MixtureOfReferences", {"objective": "kl", "scaled": True}), _SPARSE],
+        steps=[
+            *_ADAPTED,
+            ("MixtureOfReferences", {"objective": "kl", "scaled": True, "sharpness": 0.3}),
+            _SPARSE,
+        ],
         about="Images as mixtures of the training images, by their divergence.",
     ),
     Recipe(

@@ -24,6 +24,7 @@ def contextual_similarity(
     symmetric: bool = True,
     match: str = "one-to-one",
     n_iter: int = 5,
+    sharpness: float = 1.0,
 ) -> NDArray[Any]:
     """Mixing weight w for which w p + (1 - w) u comes nearest to q, for all pairs of mixtures.
 
@@ -44,6 +45,8 @@ def contextual_similarity(
         Add the objectives of both directions (equation 6.5).
     match : {"one-to-one", "one-to-many"}
     n_iter : int, default=5
+    sharpness : float, default=1
+        Exponent of the likeness of two components; below 1 it tempers, as in `MixtureOfReferences`.
 
     Returns
     -------
@@ -67,8 +70,10 @@ def contextual_similarity(
             "kind must be 'kl' or 'bhattacharyya' and match 'one-to-one' or 'one-to-many', "
             f"but are {kind!r} and {match!r}."
         )
-    if n_iter < 1:
-        raise ValueError(f"n_iter must be at least 1, but is {n_iter!r}.")
+    if n_iter < 1 or not sharpness > 0:
+        raise ValueError(
+            f"n_iter must be at least 1 and sharpness positive, but are {n_iter!r} and {sharpness!r}."
+        )
     matched = match == "one-to-one"
     X = check_mixtures(X)
     Y = X if Y is None else check_mixtures(Y, like=X, matched=matched)
@@ -82,6 +87,9 @@ def contextual_similarity(
     for block in row_blocks(len(X), 2 * sides.bytes_per_query):
         forward, base_q = sides.forward(X[block])
         backward, base_p = sides.backward(X[block]) if symmetric else (forward[:, :0], base_q)
+        if sharpness != 1:
+            forward, backward = sharpness * forward, sharpness * backward
+            base_q, base_p = sharpness * base_q, sharpness * base_p
         if kind == "kl":
             out[block] = _em_kl(forward, backward, X.weights[block], Y.weights, n_iter)
         else:
