@@ -1,44 +1,41 @@
 """Labels become classifiers, embeddings and ensembles; arrays in, arrays out."""
 
 from lookalike.learn._boosted_kernel import BoostedKernel
-from lookalike.learn._distance._comparators import BiasedDiscriminant
-from lookalike.learn._distance._comparators import KernelFisherDiscriminant
+from lookalike.learn._distance._comparators import BiasedDiscriminant, KernelFisherDiscriminant
 from lookalike.learn._distance._discriminant import DistanceDiscriminant
-from lookalike.learn._distance._false_positives import FilteredClassifier
-from lookalike.learn._distance._false_positives import LineTracedClassifier
-from lookalike.learn._distance._false_positives import trace_lines
+from lookalike.learn._distance._false_positives import FilteredClassifier, LineTracedClassifier, trace_lines
 from lookalike.learn._distance._hyperkernel import HyperkernelDiscriminant
 from lookalike.learn._distance._kernel_discriminant import KernelDistanceDiscriminant
 from lookalike.learn._distance._nearest import NearestMarginClassifier
 from lookalike.learn._evidence import Evidence
-from lookalike.learn._feedback._context import TargetSearch
-from lookalike.learn._feedback._context import association_rules
-from lookalike.learn._feedback._context import collaborative_votes
-from lookalike.learn._feedback._context import region_importance
+from lookalike.learn._feedback._context import (
+    TargetSearch,
+    association_rules,
+    collaborative_votes,
+    region_importance,
+)
 from lookalike.learn._feedback._session import RelevanceFeedback
 from lookalike.learn._fused_classifier import FusedClassifier
 from lookalike.learn._fusion._moments import BlockMoments
 from lookalike.learn._mlnn import MLNNClassifier
-from lookalike.learn._modes._blobs import CooccurrenceModel
-from lookalike.learn._modes._blobs import CrossMediaRelevanceModel
-from lookalike.learn._modes._blobs import TranslationModel
+from lookalike.learn._modes._blobs import CooccurrenceModel, CrossMediaRelevanceModel, TranslationModel
 from lookalike.learn._modes._kernel_cca import KernelCCA
 from lookalike.learn._modes._latent import LatentSemanticIndex
 from lookalike.learn._multiple_kernel_classifier import MultipleKernelClassifier
-from lookalike.learn._one_shot_kernel import BlockConcatenation
-from lookalike.learn._one_shot_kernel import OneShotKernel
+from lookalike.learn._one_shot_kernel import BlockConcatenation, OneShotKernel
 from lookalike.learn._planes._analytic_center import AnalyticCenterClassifier
-from lookalike.learn._planes._multiple import MultipleHyperplaneClassifier
-from lookalike.learn._planes._multiple import hyperplane_bound
+from lookalike.learn._planes._multiple import MultipleHyperplaneClassifier, hyperplane_bound
 from lookalike.learn._prototype_classifier import PrototypeClassifier
 from lookalike.learn._score_fusion import ScoreFusion
 from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 from lookalike.learn._sparse_logistic_regression import SparseLogisticRegression
 from lookalike.learn._unn import UNNClassifier
-from lookalike.learn._words._ensembles import FrequentWords
-from lookalike.learn._words._ensembles import HierarchicalEnsemble
-from lookalike.learn._words._ensembles import MaxWinsEnsemble
-from lookalike.learn._words._ensembles import OnePerClassEnsemble
+from lookalike.learn._words._ensembles import (
+    FrequentWords,
+    HierarchicalEnsemble,
+    MaxWinsEnsemble,
+    OnePerClassEnsemble,
+)
 from lookalike.learn._words._taxonomy import Taxonomy
 
 __all__ = [
