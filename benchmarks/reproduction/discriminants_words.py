@@ -130,7 +130,7 @@ def modes(data: Path, cache: Path) -> dict[str, Any]:
 STRATEGIES = ("rocchio", "biasmap", "discriminant", "gaussian", "svm")
 
 
-def feedback(data: Path, cache: Path, name: str, feature: str, queries: int = 30) -> dict[str, Any]:
+def feedback(data: Path, cache: Path, name: str, feature: str, queries: int = 20) -> dict[str, Any]:
     """Mean precision at 20 after rounds of five simulated judgements on the best unmarked results.
 
     The query itself is left out. Pictures marked relevant are listed first, as a user sees them; and the

@@ -312,9 +312,12 @@ class DistanceDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 X[train], codes[train], targets, settings, max_iter=self.max_iter, on_step=seen
             )
         self.held_out_errors_ = wrong.sum(axis=0) / len(X)
-        # Of equally good choices the one with the fewest dimensions, then the fewest steps.
+        # Of choices that are hardly worse than the best (by half its standard error) the one with the
+        # fewest dimensions, at its best step.
+        lowest = self.held_out_errors_.min(axis=0)
+        slack = 0.5 * np.sqrt(lowest.min() * (1.0 - lowest.min()) / len(X))
+        width = int((lowest <= lowest.min() + slack).argmax())
         step = self.held_out_errors_.argmin(axis=0)
-        width = int(self.held_out_errors_.min(axis=0).argmin())
         return int(step[width]), int(widths[width])
 
     def _widths(self, X: Array) -> Array:
