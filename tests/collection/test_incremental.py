@@ -29,7 +29,7 @@ class Model:
     def __init__(self):
         self.images = {}  # name → content
         self.labels = {}  # name → set of labels
-        self.waiting = {}  # name → (content at the time, set of labels)
+        self.waiting = {}  # (name, content at the time) → set of labels
         self.computed = set()
 
     def index(self, files):
@@ -52,7 +52,7 @@ class Model:
             report["new" if origin is None else "moved"] += 1
             if origin is not None:
                 taken[origin] = name
-            elif any(content == there for there, _ in self.waiting.values()):
+            elif any(content == there for _, there in self.waiting):
                 returned.append((name, content))
         report["removed"] = len(gone) - len(taken)
 
@@ -66,21 +66,20 @@ class Model:
         return report
 
     def _wait(self, name, content, labels):
-        there, already = self.waiting.get(name, (content, set()))
-        self.waiting[name] = (content, labels | already if there == content else labels)
+        self.waiting[name, content] = labels | self.waiting.get((name, content), set())
 
     def _back(self, returned):
         back = {}
         rest = []
         for name, content in sorted(returned):
-            if name in self.waiting and self.waiting[name][0] == content:
-                back[name] = self.waiting.pop(name)[1]
+            if (name, content) in self.waiting:
+                back[name] = self.waiting.pop((name, content))
             else:
                 rest.append((name, content))
         for name, content in rest:
-            origins = sorted(old for old, (there, _) in self.waiting.items() if there == content)
+            origins = sorted(old for old, there in self.waiting if there == content)
             if origins:
-                back[name] = self.waiting.pop(origins[0])[1]
+                back[name] = self.waiting.pop((origins[0], content))
         return back
 
 

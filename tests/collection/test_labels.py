@@ -136,7 +136,7 @@ def test_a_content_that_returns_takes_up_the_labels_of_its_own_place_first():
     rows = [row("b", b"1", "old b", False), row("a", b"1", "old a", False)]
 
     def after(returned):
-        new = _labels.follow(rows, {}, returned, set()) or rows
+        new = _labels.follow(rows, {}, returned, {}) or rows
         return sorted((r["uri"], r["label"], r["attached"]) for r in new)
 
     assert after({"b": b"1"}) == [("a", "old a", False), ("b", "old b", True)]
@@ -147,4 +147,32 @@ def test_a_content_that_returns_takes_up_the_labels_of_its_own_place_first():
 
 
 def test_following_nothing_changes_nothing():
-    assert _labels.follow([row("a", b"1")], {}, {"b": b"1"}, {"c"}) is None
+    assert _labels.follow([row("a", b"1")], {}, {"b": b"1"}, {"c": b"1"}) is None
+
+
+def test_labels_wait_for_the_content_that_was_last_there(folder, collection):
+    image = folder / "cats" / "0.png"
+    collection.set_labels({image: "cat"}, by="ann")
+    image.write_bytes(png(200))
+    collection.index(features=[Mean()])
+    image.unlink()
+    collection.index(features=[Mean()])
+    assert said(collection) == []
+    (folder / "before.png").write_bytes(png(1))
+    (folder / "last.png").write_bytes(png(200))
+    collection.index(features=[Mean()])
+    assert said(collection) == [("last.png", "cat", "ann")]
+
+
+def test_labels_of_several_contents_may_wait_at_one_place(folder, collection):
+    image = folder / "cats" / "0.png"
+    for content in (301, 302):
+        image.write_bytes(png(content))
+        collection.index(features=[Mean()])
+        collection.set_labels({image: "cat"}, by=f"ann {content}")
+        image.unlink()
+        collection.index(features=[Mean()])
+    for content in (301, 302):
+        (folder / f"{content}.png").write_bytes(png(content))
+    collection.index(features=[Mean()])
+    assert said(collection) == [("301.png", "cat", "ann 301"), ("302.png", "cat", "ann 302")]

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lookalike.collection._keys import RECENT, WIDTH, hash_array
+from lookalike.collection._keys import RECENT, WIDTH, hash_array, padded
 
 Shape = tuple[int, int, str]
 
@@ -104,6 +104,8 @@ class Gone:
         self._came_back[place] = True
         return str(self._uris[place].as_py())
 
-    def rest(self) -> list[str]:
-        """The images that nobody took: they are removed."""
-        return sorted(self._uris.filter(pa.array(~self._came_back)).to_pylist())
+    def rest(self) -> dict[str, bytes]:
+        """The images that nobody took, with their contents: they are removed."""
+        left = np.flatnonzero(~self._came_back)
+        uris = self._uris.take(pa.array(left)).to_pylist()
+        return {uri: padded(bytes(self._hashes[i])) for uri, i in zip(uris, left)}

@@ -129,7 +129,7 @@ class _Batch:
     replaced: list[tuple[Any, ...]] = field(default_factory=list)
     moved: dict[str, tuple[str, bytes]] = field(default_factory=dict)  # old uri → new uri, hash
     returned: dict[str, bytes] = field(default_factory=dict)
-    dropped: list[str] = field(default_factory=list)
+    dropped: dict[str, bytes] = field(default_factory=dict)  # uri → the content it had
     aside: list[tuple[Any, ...]] = field(default_factory=list)
     well: list[str] = field(default_factory=list)  # set aside before, now read
     records: int = 0
@@ -292,7 +292,7 @@ class Indexer:
         """List a file with its reason; ``again``: read it in the next run even if it looks the same."""
         self.report.set_aside += 1
         if task.known >= 0:
-            self.batch.dropped.append(task.uri)
+            self.batch.dropped[task.uri] = self.images["hash"][task.known].as_py()
         self.batch.aside.append(
             (task.uri, reason, task.size, -1 if again else task.mtime_ns, readers(), now())
         )
@@ -361,7 +361,7 @@ class Indexer:
         lost_uris = {thing.uri for thing in plan.lost}
         self.report.removed = sum(uri not in lost_uris for uri in removed)
         for part in chunks(removed, DELETE_ROWS):
-            self.labels.follow({}, {}, part)
+            self.labels.follow({}, {}, {uri: removed[uri] for uri in part})
             self.tables.delete("images", f"uri IN {quoted(part)}")
         if self._commits or removed or rows or plan.forgotten:
             tidy(self.tables, self.shards, self.labels)

@@ -104,7 +104,10 @@ class Labels:
         return removed
 
     def follow(
-        self, moved: Mapping[str, tuple[str, bytes]], returned: Mapping[str, bytes], dropped: Sequence[str]
+        self,
+        moved: Mapping[str, tuple[str, bytes]],
+        returned: Mapping[str, bytes],
+        dropped: Mapping[str, bytes],
     ) -> None:
         """Let labels go with their contents: to where files moved, back to what returned, off the rest."""
         if not (moved or returned or dropped) or not self._tables.count("labels"):
@@ -113,7 +116,7 @@ class Labels:
             rows = self._tables.read("labels")
             touched = pc.is_in(rows["uri"], value_set=pa.array([*moved, *dropped], pa.string()))
             touched = pc.or_(touched, pc.invert(rows["attached"]))
-            new = follow(rows.filter(touched).to_pylist(), moved, returned, set(dropped))
+            new = follow(rows.filter(touched).to_pylist(), moved, returned, dropped)
             if new is not None:
                 changed = pa.Table.from_pylist(new, schema=SCHEMAS["labels"])
                 rest = rows.filter(pc.invert(touched)).cast(SCHEMAS["labels"])
@@ -129,33 +132,44 @@ def follow(
     rows: list[dict[str, Any]],
     moved: Mapping[str, tuple[str, bytes]],
     returned: Mapping[str, bytes],
-    dropped: set[str],
+    dropped: Mapping[str, bytes],
 ) -> list[dict[str, Any]] | None:
     """The rows of labels after files moved, came back or went; None where nothing changes.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Labels.
+    moved : mapping
+        Old uri → new uri and content.
+    returned : mapping
+        New uri → a content that labels wait for.
+    dropped : mapping
+        Uri that is gone → the content it had last: what its labels wait for from now on.
 
     Examples
     --------
     >>> row = {"uri": "a", "hash": b"1", "label": "cat", "by": "", "at": None, "attached": True}
-    >>> [(r["uri"], r["attached"]) for r in follow([row], {"a": ("b", b"1")}, {}, set())]
+    >>> [(r["uri"], r["attached"]) for r in follow([row], {"a": ("b", b"1")}, {}, {})]
     [('b', True)]
-    >>> [(r["uri"], r["attached"]) for r in follow([row], {}, {}, {"a"})]
-    [('a', False)]
+    >>> [(r["uri"], r["hash"], r["attached"]) for r in follow([row], {}, {}, {"a": b"2"})]
+    [('a', b'2', False)]
     """
     came_from = _origins(rows, returned)
     changed = False
-    result: dict[tuple[str, str, bool], dict[str, Any]] = {}
+    result: dict[tuple[str, str, bytes], dict[str, Any]] = {}
     for row in rows:
         row = dict(row)
         if row["attached"] and row["uri"] in moved:
             row["uri"], row["hash"] = moved[row["uri"]]
             changed = True
         elif row["attached"] and row["uri"] in dropped:
-            row["attached"] = False
+            row["hash"], row["attached"] = dropped[row["uri"]], False
             changed = True
         elif not row["attached"] and (row["uri"], row["hash"]) in came_from:
             row["uri"], row["attached"] = came_from[row["uri"], row["hash"]], True
             changed = True
-        result[row["uri"], row["label"], row["attached"]] = row
+        result[row["uri"], row["label"], b"" if row["attached"] else row["hash"]] = row
     return list(result.values()) if changed else None
 
 
