@@ -46,6 +46,8 @@ CAPS = (16, 32, 64, 128, 256)
 class Store:
     """Results by key in a JSON file, and arrays beside it; a clock that says when to stop."""
 
+    sets: list[str]  # image sets that are asked for
+
     def __init__(self, folder: Path, seconds: float) -> None:
         self.folder, self.end = folder, time.monotonic() + seconds
         folder.mkdir(parents=True, exist_ok=True)
@@ -316,8 +318,8 @@ def one_cap(split: Split, order: str, cap: int) -> dict[str, Any]:
 
 
 def vectors(data: Path, store: Store) -> None:
-    for name, classical in CLASSICAL.items():
-        for feature in ("deep", *classical):
+    for name in store.sets:
+        for feature in ("deep", *CLASSICAL[name]):
             vectors_of(data, store, name, feature)
 
 
@@ -372,9 +374,9 @@ FUSED: dict[str, dict[str, Any]] = {
 def deep(data: Path, store: Store, splits: int) -> None:
     """Deep vectors and classical features together against the best of them alone."""
     for seed in range(splits):
-        for name, classical in CLASSICAL.items():
+        for name in store.sets:
             _, y = listing(data, name)
-            blocks = {f: vectors_of(data, store, name, f) for f in ("deep", *classical)}
+            blocks = {f: vectors_of(data, store, name, f) for f in ("deep", *CLASSICAL[name])}
             for per_class in (20, 60):
                 deep_split(store, name, blocks, y, per_class, seed)
 
@@ -524,10 +526,12 @@ def main() -> None:
     parser.add_argument(
         "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-boosted-kernels"
     )
+    parser.add_argument("--sets", nargs="+", choices=list(CLASSICAL), default=list(CLASSICAL))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     given = parser.parse_args()
     store = Store(given.cache, given.seconds)
+    store.sets = given.sets
     for part in given.parts:
         if part == "write":
             write_document(store.results, ROOT / "docs" / "reproduction" / "boosted-kernels.md")

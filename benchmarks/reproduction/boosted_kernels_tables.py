@@ -44,15 +44,18 @@ def gathered(results: Results, part: str, field: str = "test") -> dict[tuple[str
 
 def shown(values: Iterable[float]) -> str:
     numbers = 100 * np.array(list(values))
-    return f"{numbers.mean():.1f} ± {numbers.std(ddof=1) if len(numbers) > 1 else 0:.1f}"
+    return (
+        f"{numbers.mean():.1f} ± {numbers.std(ddof=1):.1f}" if len(numbers) > 1 else f"{numbers.mean():.1f}"
+    )
 
 
 def difference(a: dict[int, float], b: dict[int, float]) -> str:
     """Mean of the paired differences and its standard error."""
     both = sorted(set(a) & set(b))
     gaps = 100 * np.array([a[s] - b[s] for s in both])
-    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-    return f"{gaps.mean():+.1f} ± {error:.1f}"
+    if len(gaps) < 2:
+        return f"{gaps.mean():+.1f}" if len(gaps) else ""
+    return f"{gaps.mean():+.1f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.1f}"
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
