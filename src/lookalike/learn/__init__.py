@@ -17,6 +17,8 @@ from lookalike.learn._feedback._context import (
 from lookalike.learn._feedback._session import RelevanceFeedback
 from lookalike.learn._fused_classifier import FusedClassifier
 from lookalike.learn._fusion._moments import BlockMoments
+from lookalike.learn._itml import ITML
+from lookalike.learn._kernel_density import KernelDensityClassifier
 from lookalike.learn._mlnn import MLNNClassifier
 from lookalike.learn._modes._blobs import CooccurrenceModel, CrossMediaRelevanceModel, TranslationModel
 from lookalike.learn._modes._kernel_cca import KernelCCA
@@ -30,6 +32,7 @@ from lookalike.learn._score_fusion import ScoreFusion
 from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 from lookalike.learn._sparse_logistic_regression import SparseLogisticRegression
 from lookalike.learn._unn import UNNClassifier
+from lookalike.learn._weighted_neighbors import WeightedNeighborsClassifier
 from lookalike.learn._words._ensembles import (
     FrequentWords,
     HierarchicalEnsemble,
@@ -38,7 +41,7 @@ from lookalike.learn._words._ensembles import (
 )
 from lookalike.learn._words._taxonomy import Taxonomy
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "AnalyticCenterClassifier",
     "BiasedDiscriminant",
     "BlockConcatenation",
@@ -53,7 +56,9 @@ __all__ = [
     "FusedClassifier",
     "HierarchicalEnsemble",
     "HyperkernelDiscriminant",
+    "ITML",
     "KernelCCA",
+    "KernelDensityClassifier",
     "KernelDistanceDiscriminant",
     "KernelFisherDiscriminant",
     "LatentSemanticIndex",
@@ -74,6 +79,7 @@ __all__ = [
     "Taxonomy",
     "TranslationModel",
     "UNNClassifier",
+    "WeightedNeighborsClassifier",
     "association_rules",
     "collaborative_votes",
     "hyperplane_bound",

@@ -391,3 +391,10 @@ def stratified_folds(codes: NDArray[np.int64], n_folds: int, rng: Any) -> NDArra
     starts = rng.randint(n_folds, size=len(sizes))
     folds[by_class] = (rank + np.repeat(starts, sizes)) % n_folds
     return folds
+
+
+def count_of(share: float | int | None, m: int) -> int | None:
+    """How many prototypes a number or a share means."""
+    if share is None:
+        return None
+    return int(share) if isinstance(share, int | np.integer) else max(1, int(np.ceil(share * m - 1e-9)))

@@ -19,7 +19,7 @@ FAINT = 1e-260  # weights do not fall further, so that no ratio is 0/0
 EXPONENTIAL, LOGISTIC, SQUARED, MATSUSHITA = 0, 1, 2, 3
 LARGEST, DECREASE, IN_ORDER = 0, 1, 2  # choosers
 NEEDED, ALWAYS, NORMALISED = 0, 1, 2  # smoothing
-FOLLOW = 0.95  # the normalised smoothing follows the mean weight in steps of 5 %
+FOLLOW = 0.8  # the normalised smoothing follows the mean weight in steps of a fifth
 RECOUNT = 256  # rounds after which the risk is summed afresh
 
 # The edge matrix: rows as a graph, and its columns (see `reverse_graph`).
@@ -157,8 +157,8 @@ def _sum_column(j, matrix, w, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _value_closed(touched, exact, matrix, rule, epsilon, scale, w, sums, ratios, keys):  # type: ignore[no-untyped-def]
-    """New keys of the touched columns: exact ones, or upper bounds that are never lower than the last.
+def _value_closed(touched, exact, anew, matrix, rule, epsilon, scale, w, sums, ratios, keys):  # type: ignore[no-untyped-def]
+    """New keys of the touched columns: exact ones, or upper bounds (never lower than the last, but anew).
 
     Gives the columns back in place: those whose key rose, and their number.
     """
@@ -182,7 +182,7 @@ def _value_closed(touched, exact, matrix, rule, epsilon, scale, w, sums, ratios,
             step = rule.rate * ratio / span
             key = plus * (1.0 - np.exp(-step * matrix.up[j])) + minus * (1.0 - np.exp(step * matrix.down[j]))
             key += 0.0 if exact else SLACK * (plus + minus)
-        if exact or key > keys[j]:
+        if exact or anew or key > keys[j]:
             keys[j] = key
             touched[rose] = j
             rose += 1
@@ -244,7 +244,9 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
     while t < rule.n_rounds and distinct < rule.n_wanted:
         for q in range(n_touched):
             fresh[touched[q]] = exact
-        rose = _value_closed(touched[:n_touched], exact, matrix, rule, epsilon, scale, w, sums, ratios, keys)
+        rose = _value_closed(
+            touched[:n_touched], exact, all_anew, matrix, rule, epsilon, scale, w, sums, ratios, keys
+        )
         if all_anew:
             _heapify(heap, where, keys, size)
         elif rule.chooser != IN_ORDER:
@@ -287,11 +289,11 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
         if rule.chooser == IN_ORDER:
             n_touched = 0
         if rule.smoothing == NORMALISED and total < FOLLOW * followed:
-            # Every key depends on the mean weight: value them all again.
+            # Every key depends on the mean weight: bound them all again.
             followed = total
             epsilon = rule.epsilon * total / m
             if rule.chooser != IN_ORDER:
-                n_touched, exact, all_anew = size, True, True
+                n_touched, all_anew = size, True
                 for at in range(size):
                     touched[at] = heap[at]
     return chosen[:t], steps[:t], losses[:t], risks[: t + 1], w
@@ -589,7 +591,8 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
             followed = max(mass, FAINT)
             epsilon = rule.epsilon * followed / m
             if rule.chooser != IN_ORDER:
-                n_touched, exact, all_anew = size, True, True
+                n_touched, all_anew = size, True
                 for at in range(size):
                     touched[at] = heap[at]
+                    rising[heap[at]] = True
     return chosen[:t], steps[:t], losses[:t], risks[: t + 1], edges

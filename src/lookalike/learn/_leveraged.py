@@ -48,6 +48,7 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "learning_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "n_prototypes": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -80,6 +81,7 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         n_neighbors: Any = 11,
+        learning_neighbors: int | None = None,
         n_prototypes: float | None = None,
         kernel: Any = "adaptive",
         sigma: float = 0.25,
@@ -101,6 +103,7 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
+        self.learning_neighbors = learning_neighbors
         self.n_prototypes = n_prototypes
         self.kernel = kernel
         self.sigma = sigma
@@ -190,7 +193,7 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
             codes, weights = codes[inside], weights[inside]
             graph = None if graph is None else graph.subset(inside)
         if graph is None:
-            graph = self._search_graph(points, max(sizes))
+            graph = self._search_graph(points, self._learning_size(max(sizes)))
         self._codes = codes
         self._rng_seed = check_random_state(self.random_state).randint(2**31 - 1)
         share: float | int | None = self.n_prototypes
@@ -208,8 +211,6 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
         self, X: NDArray[Any], codes: NDArray[np.int64], sample_weight: ArrayLike | None
     ) -> NDArray[np.float64]:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.sum() > 0:
-            raise ValueError("sample_weight is zero everywhere: give some example a positive weight.")
         if self.class_weight is not None:
             seen = (
                 compute_class_weight(
@@ -228,6 +229,10 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
                 f"n_neighbors must be a positive number or several, but is {self.n_neighbors!r}."
             )
         return [int(k) for k in sizes]
+
+    def _learning_size(self, k: int) -> int:
+        """How many neighbours boosting looks at where k of them will vote."""
+        return max(k, self.learning_neighbors or 0)
 
     @property
     def _metric(self) -> Any:
@@ -257,7 +262,7 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
     ) -> list[Electorate]:
         if len(self.classes_) == 1:  # nothing to decide: all vote alike
             m = len(codes)
-            count = min(m, _count(share, m) or m)
+            count = min(m, core.count_of(share, m) or m)
             nothing = np.zeros(count)
             return [
                 Electorate(k, np.arange(count), np.ones(count), nothing, nothing[:1]) for k in self._sizes()
@@ -275,7 +280,7 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Members, coefficients, losses and risks of one problem, after the selection."""
         m = len(edges.codes)
-        count = _count(share, m)
+        count = core.count_of(share, m)
         prefix = self.selection == "prefix"
         rounds = core.boost(
             edges,
@@ -538,10 +543,3 @@ class LeveragedClassifier(ClassifierMixin, BaseEstimator):
             declined=bool(declined),
             probability=float(chances[label]),
         )
-
-
-def _count(share: float | int | None, m: int) -> int | None:
-    """How many prototypes a number or a share means."""
-    if share is None:
-        return None
-    return int(share) if isinstance(share, Integral) else max(1, int(np.ceil(share * m - 1e-9)))

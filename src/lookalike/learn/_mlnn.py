@@ -24,6 +24,9 @@ class MLNNClassifier(LeveragedClassifier):
     ----------
     n_neighbors : int or several, default=11
         k. With several, one set of prototypes is learned for each and their scores are added ([1]_ §5.3).
+    learning_neighbors : int, default=None
+        Boost on at least so many neighbours, though only k prototypes vote: choices from a wider view are
+        better where k is small. None: on k, as the documents have it.
     n_prototypes : int or float, default=None
         How many prototypes to keep, or what part of the training set; None: all that earn a vote.
     kernel : {"uniform", "gaussian", "adaptive", "intersection", "precomputed"} or callable
@@ -117,7 +120,7 @@ class MLNNClassifier(LeveragedClassifier):
     ) -> list[Electorate]:
         electorates = []
         for k in self._sizes():
-            near = graph.truncate(k)
+            near = graph.truncate(self._learning_size(k))
             kernel = self._neighbour_weights(near.distances)
             edges = core.multiclass_edges(near.indices, codes, len(self.classes_), kernel)
             members, alphas, losses, risks = self._boost(edges, weights, share)

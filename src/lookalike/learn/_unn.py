@@ -26,6 +26,8 @@ class UNNClassifier(LeveragedClassifier):
     ----------
     n_neighbors : int, default=11
         k.
+    learning_neighbors : int, default=None
+        As in :class:`MLNNClassifier`.
     n_prototypes : int or float, default=None
         How many prototypes to keep for each class's problem, or what part of the training set; None: all
         that earn a vote.
@@ -78,6 +80,7 @@ class_weight, early_stopping, validation_fraction, calibration_folds, reject, n_
         self,
         *,
         n_neighbors: int = 11,
+        learning_neighbors: int | None = None,
         n_prototypes: float | None = None,
         labels: str = "pm1",
         kernel: Any = "uniform",
@@ -101,6 +104,7 @@ class_weight, early_stopping, validation_fraction, calibration_folds, reject, n_
     ) -> None:
         super().__init__(
             n_neighbors=n_neighbors,
+            learning_neighbors=learning_neighbors,
             n_prototypes=n_prototypes,
             kernel=kernel,
             sigma=sigma,
@@ -130,7 +134,7 @@ class_weight, early_stopping, validation_fraction, calibration_folds, reject, n_
         weights: NDArray[np.float64],
         share: float | int | None,
     ) -> list[Electorate]:
-        near = graph.truncate(self.n_neighbors)
+        near = graph.truncate(self._learning_size(self.n_neighbors))
         kernel = self._neighbour_weights(near.distances)
         n_classes, m = len(self.classes_), len(codes)
         epsilon = 1.0 / m if self.smoothing == "needed" else 1.0

@@ -127,6 +127,29 @@ _PRESETS += [
     ),
 ]
 
+# The systems of a thesis on leveraged neighbours (P. Piro, 2010, chapters 5 and 6).
+_PRESETS += [
+    Recipe(
+        "mlnn-gist",
+        "gist",
+        steps=[
+            ("PCA", {"n_components": 128, "random_state": 0}),
+            ("MLNNClassifier", {"n_neighbors": 11, "random_state": 0}),
+        ],
+        about="The layout of a scene, and neighbours that vote where boosting gave them a weight.",
+    ),
+    Recipe(
+        "radiographs",
+        "dense-sift",
+        {"cells": [2, 4, 6, 8], "step": 10, "scales": 1},
+        steps=[
+            ("BagOfWords", {"n_words": 500, "random_state": 0}),
+            ("MLNNClassifier", {"n_neighbors": 10, "kernel": "intersection", "random_state": 0}),
+        ],
+        about="Histograms of visual words and leveraged neighbours: for parts of the body in X-rays.",
+    ),
+]
+
 SMP_KL = Recipe(
     "smp-kl",
     "sparse-multiscale-patches",
