@@ -108,10 +108,11 @@ class Systems:
             H = self.made.soft_words()
             return self._against(additive_kernel, H, train)
         mixtures: Mixtures = self.made.mixtures()
-        sharpness = 0.3 if system.endswith("tempered") else 1.0
+        sharpness = {"tempered": 0.3, "once": 0.1}.get(system.split()[-1], 1.0)
         if system.startswith("MOM"):
             objective = "bhattacharyya" if "PPK" in system else "kl"
-            model = MixtureOfReferences(objective=objective, n_iter=N_ITER, sharpness=sharpness, scaled=True)
+            model = MixtureOfReferences(objective=objective, sharpness=sharpness, scaled=True)
+            model.n_iter = 1 if system.endswith("once") else N_ITER
             model.sqrt_weights = system.endswith("√w")
             model.exclude_self = system.endswith("not itself")
             if model.exclude_self:
@@ -125,7 +126,7 @@ class Systems:
         if system.startswith("PPK"):
             exponent = 1 if system.endswith("printed") else "rho"
             return self._against(probability_product, mixtures, train, weight_exponent=exponent)
-        return self._against(contextual_similarity, mixtures, train, n_iter=N_ITER, sharpness=sharpness)
+        return self._against(contextual_similarity, mixtures, train, n_iter=N_ITER)
 
     def _against(
         self, kernel: Callable[..., np.ndarray], items: Any, train: np.ndarray, **settings: Any
@@ -195,8 +196,8 @@ def measure(
 
 
 SCENE = ("KLK", "PPK", "MOM-PPK", "BOV", "CTXT", "MOM-KL")
-TEMPERED = ("MOM-PPK tempered", "MOM-KL tempered", "CTXT tempered")
-COLOR = ("BOV", "PPK", "KLK", "MOM-PPK tempered", "MOM-KL tempered", "CTXT tempered")
+TEMPERED = ("MOM-PPK once", "MOM-KL once", "MOM-PPK tempered", "MOM-KL tempered")
+COLOR = ("BOV", "PPK", "KLK", "MOM-PPK once", "MOM-KL once", "CTXT")
 VARIANTS = ("PPK printed", "MOM-PPK √w", "MOM-PPK not itself")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from distributions_data import Representations, draws, listing, picture
+from distributions_data import Representations, cached_bags, draws, floats, listing, picture
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsRestClassifier
@@ -183,13 +183,13 @@ def fisher_vectors(data: Path, store: Any, *, seconds: float = 400) -> np.ndarra
     return vectors if done == len(paths) else None
 
 
-def _products(vectors: np.ndarray, columns: slice) -> np.ndarray:
-    """Dot products of all vectors over some columns, in blocks."""
-    n = len(vectors)
-    out = np.zeros((n, n), np.float32)
+def _products(vectors: np.ndarray, columns: slice, chosen: np.ndarray | None = None) -> np.ndarray:
+    """Dot products of all vectors with all (or the chosen) ones over some columns, in blocks."""
+    chosen = np.ones(len(vectors), bool) if chosen is None else chosen
+    out = np.zeros((len(vectors), int(chosen.sum())), np.float32)
     for start in range(columns.start, columns.stop, 8192):
         part = np.asarray(vectors[:, start : min(start + 8192, columns.stop)], dtype=np.float32) / 64
-        out += part @ part.T
+        out += part @ part[chosen].T
     return out
 
 
@@ -222,3 +222,43 @@ def _gists(paths: list[Path]) -> np.ndarray:
 
 
 PARTS = {"embeddings": embeddings, "fisher": fisher}
+
+
+def fisher_same(data: Path, store: Any) -> None:
+    """Fisher vectors on the very descriptors and universal mixture of the other systems, one draw."""
+    made = Representations(data, store.cache, "scene15", "sift")
+    y = listing(data, "scene15")[1]
+    stored, _ = cached_bags(data, store.cache, "scene15", "sift")
+    gmm, pca = made.universal(128), made.pca()
+    pca.n_positions, pca.n_features_in_ = 2, pca.n_features_in_ + 2
+    model = FisherVector(gmm, pyramid=FISHER["pyramid"], n_positions=2)
+    model.universal_, model.n_features_in_ = gmm, gmm.means_.shape[1] + 2
+    width = len(gmm.weights_) * 2 * gmm.means_.shape[1]
+    file = store.cache / "fisher-same.npy"
+    if not file.exists():
+        partial = file.with_suffix(".part.npy")
+        vectors = np.lib.format.open_memmap(partial, "w+", np.float16, (len(y), 8 * width))
+        for start in range(0, len(y), 50):
+            rows = slice(start, min(start + 50, len(y)))
+            bags = floats(stored[rows].compact(), positions=True)
+            vectors[rows] = model.transform(pca.transform(bags)) * 64
+        vectors.flush()
+        partial.rename(file)
+        return  # the products are a run of their own
+    vectors = np.load(file, mmap_mode="r")
+    train = draws(y, 100, 1)[0]
+    plain = _products(vectors, slice(0, width), train) * 8
+    whole = plain / 8 + _products(vectors, slice(width, 8 * width), train)
+    for name, columns in {"plain": plain, "pyramid": whole}.items():
+        store.keep(f"fisher-same/{name}", lambda columns=columns: _one_draw(columns, y, train))
+
+
+def _one_draw(columns: np.ndarray, y: np.ndarray, train: np.ndarray) -> dict[str, Any]:
+    """Rates from the products of all images with the training images."""
+    inside = columns[train]
+    C = best_penalty(machine, inside, y[train], gram=True)
+    scores = machine(C).fit(inside, y[train]).decision_function(columns[~train])
+    return {**_summary([rate(scores, y[~train])]), "C": C}
+
+
+PARTS["fisher-same"] = fisher_same

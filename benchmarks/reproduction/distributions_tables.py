@@ -23,6 +23,10 @@ NAMES = {
     "MOM-PPK": "mixtures of reference images, overlap (MOM-PPK)",
     "MOM-KL": "mixtures of reference images, bound of the divergence (MOM-KL)",
     "CTXT": "contextual divergence (CTXT KL)",
+    "MOM-PPK tempered": "MOM-PPK, tempered (sharpness 0.3)",
+    "MOM-KL tempered": "MOM-KL, tempered (sharpness 0.3)",
+    "MOM-PPK once": "MOM-PPK, tempered (sharpness 0.1) and 1 iteration",
+    "MOM-KL once": "MOM-KL, tempered (sharpness 0.1) and 1 iteration",
     "PPK printed": "PPK with the weights as printed in equation 4.13",
     "MOM-PPK √w": "MOM-PPK with square roots of the weights",
     "MOM-PPK not itself": "MOM-PPK, a training image not its own reference",
@@ -36,9 +40,9 @@ def rate(figures: dict[str, Any], key: str) -> str:
         return NONE
     values = figures[key]
     if isinstance(values, dict):
-        return f"{values['rate']:.1f} ({values['std']:.1f})"
+        return f"{values['rate']:.1f}" + (f" ({values['std']:.1f})" if values["draws"] > 1 else "")
     a = np.array(values)[:, 0]
-    return f"{a.mean():.1f} ({a.std():.1f})"
+    return f"{a.mean():.1f} ({a.std():.1f})" if len(a) > 1 else f"{a.mean():.1f}"
 
 
 def overall(figures: dict[str, Any], key: str) -> str:
@@ -67,24 +71,25 @@ def scene(figures: dict[str, Any]) -> str:
     """The row of the thesis."""
     rows = []
     for name, text in NAMES.items():
-        key = f"scene15/{name}"
-        rows.append(
-            [text, THESIS.get(name, "–"), rate(figures, key), overall(figures, key), n_draws(figures, key)]
-        )
-    return table(["system", "thesis", "ours", "ours, over all images", "draws"], rows)
+        sparse, machine = f"scene15/slr/{name}", f"scene15/svm/{name}"
+        cells = [rate(figures, sparse), n_draws(figures, sparse)]
+        cells += [rate(figures, machine), overall(figures, machine), n_draws(figures, machine)]
+        rows.append([text, THESIS.get(name, "–"), *cells])
+    head = ["system", "thesis", "sparse logistic", "draws", "support vectors", "over all images", "draws"]
+    return table(head, rows)
 
 
 def cross(figures: dict[str, Any]) -> str:
     """Own and foreign universal mixtures."""
     rows = []
     for name in ("KLK", "PPK"):
-        count = len(figures.get(f"cross/{name}", []))
-        own = {"x": figures.get(f"scene15/{name}", [])[:count]}
+        count = len(figures.get(f"cross/svm/{name}", []))
+        own = {"x": figures.get(f"scene15/svm/{name}", [])[:count]}
         rows.append(
             [
                 NAMES[name],
                 rate(own, "x") if own["x"] else NONE,
-                rate(figures, f"cross/{name}"),
+                rate(figures, f"cross/svm/{name}"),
                 str(min(count, len(own["x"]))),
             ]
         )
@@ -94,9 +99,9 @@ def cross(figures: dict[str, Any]) -> str:
 def color(figures: dict[str, Any]) -> str:
     """Two sets, three kinds of descriptors."""
     rows = []
-    for name in ("BOV", "PPK", "KLK", "MOM-PPK", "MOM-KL", "CTXT"):
+    for name in ("BOV", "PPK", "KLK", "MOM-PPK once", "MOM-KL once", "CTXT"):
         cells = [
-            rate(figures, f"{data}/{kind}/{name}")
+            rate(figures, f"{data}/{kind}/svm/{name}")
             for data in ("corel1k", "flowers17")
             for kind in ("sift", "color", "both")
         ]
@@ -124,21 +129,16 @@ def embeddings(figures: dict[str, Any]) -> str:
 
 def fisher(figures: dict[str, Any]) -> str:
     """Fisher vectors."""
-    rows = [
-        [
-            text,
-            rate(figures, f"fisher/{key}"),
-            overall(figures, f"fisher/{key}"),
-            n_draws(figures, f"fisher/{key}"),
-        ]
-        for key, text in {
-            "plain": "Fisher vectors, whole image",
-            "pyramid": "Fisher vectors, pyramid of 8 cells",
-            "GIST": "GIST, Gaussian kernel",
-            "pyramid + GIST": "Fisher vectors with pyramid, and GIST",
-        }.items()
-    ]
-    return table(["system", "rate", "over all images", "draws"], rows)
+    texts = {
+        "fisher-same/plain": "the descriptors of the other systems, whole image",
+        "fisher-same/pyramid": "the descriptors of the other systems, pyramid of 8 cells",
+        "fisher/plain": "dense descriptors of four sizes, whole image",
+        "fisher/pyramid": "dense descriptors of four sizes, pyramid of 8 cells",
+        "fisher/GIST": "GIST alone, Gaussian kernel",
+        "fisher/pyramid + GIST": "dense descriptors with pyramid, and GIST",
+    }
+    rows = [[text, rate(figures, k), overall(figures, k), n_draws(figures, k)] for k, text in texts.items()]
+    return table(["Fisher vectors of", "rate", "over all images", "draws"], rows)
 
 
 def write(document: Path, figures: dict[str, Any]) -> None:

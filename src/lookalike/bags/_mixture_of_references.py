@@ -38,7 +38,7 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
     sharpness : float, default=1
         Exponent of the likeness of two components. Below 1 it tempers: in many dimensions likenesses span
         so many orders of magnitude that a component votes for one reference alone, and a training image for
-        itself; with 0.3 the weights stay comparable to those of new images. Not in [1]_.
+        itself; with 0.1 and one iteration the weights stay comparable to those of new images. Not in [1]_.
     sqrt_weights : bool, default=False
         With "bhattacharyya", weigh component i by the square root of its weight: a tighter bound for
         one-to-one, whose maximum for a reference image is that image.

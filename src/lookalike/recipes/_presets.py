@@ -65,7 +65,7 @@ _PRESETS += [
     Recipe(
         "mom-ppk",
         _LOCAL,
-        steps=[*_ADAPTED, ("MixtureOfReferences", {"scaled": True, "sharpness": 0.3}), _SPARSE],
+        steps=[*_ADAPTED, ("MixtureOfReferences", {"scaled": True, "sharpness": 0.1, "n_iter": 1}), _SPARSE],
         about="Images as mixtures of the training images, by their overlap.",
     ),
     Recipe(
@@ -73,7 +73,7 @@ _PRESETS += [
         _LOCAL,
         steps=[
             *_ADAPTED,
-            ("MixtureOfReferences", {"objective": "kl", "scaled": True, "sharpness": 0.3}),
+            ("MixtureOfReferences", {"objective": "kl", "scaled": True, "sharpness": 0.1, "n_iter": 1}),
             _SPARSE,
         ],
         about="Images as mixtures of the training images, by their divergence.",
