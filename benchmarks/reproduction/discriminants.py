@@ -164,7 +164,10 @@ def few(results: Results) -> str:
 def words(results: Results) -> str:
     parts = []
     for base in ("DDA", "SVM linear", "SVM gaussian"):
-        if r := results.get(f"words-{base}"):
+        r: Results = {}
+        for part in ("flat", "global", "parent"):
+            r |= results.get(f"words-{base}-{part}", {})
+        if r:
             rows = [
                 [
                     t,

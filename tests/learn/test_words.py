@@ -224,6 +224,8 @@ def test_the_cut_leaves_the_root_out_and_may_say_nothing():
         assert scores == sorted(scores, reverse=True)
         assert "entity" not in [w.name for w in words]
         assert len(words) == (relevance > relevance[0]).sum()
+    for words in model.describe(X, at_least=0.5):
+        assert all(w.probability >= 0.5 and w.name != "entity" for w in words)
     model.specificity_ = np.where(np.arange(12) == 0, 1.0, 1e-12)
     assert model.predict(X[:3]) == [[], [], []]
 

@@ -305,16 +305,18 @@ class HierarchicalEnsemble(_WordEnsemble):
         """Path posterior of the words' own concepts."""
         return np.asarray(np.exp(self.log_posterior(X)[:, self._word_concepts]))
 
-    def describe(self, X: Any, *, prune: bool = False) -> list[list[Word]]:
+    def describe(self, X: Any, *, prune: bool = False, at_least: float | None = None) -> list[list[Word]]:
         """All concepts that beat the root, the most relevant first; there may be none.
 
-        ``prune`` leaves out a concept where one below it is said as well.
+        ``prune`` leaves out a concept where one below it is said as well. ``at_least`` cuts by the
+        posterior instead: all concepts of that probability.
         """
         posterior = self.log_posterior(X)
         relevance = posterior + np.log(self.specificity_)
         found = []
         for p, r in zip(posterior, relevance):
-            above = [int(j) for j in np.argsort(-r, kind="stable") if r[j] > r[0]]
+            said = r > r[0] if at_least is None else p >= np.log(max(at_least, 1e-300))
+            above = [int(j) for j in np.argsort(-r, kind="stable") if said[j] and j > 0]
             if prune:
                 covered = {int(self._parents[j]) for j in above}
                 while more := {int(self._parents[j]) for j in covered if j > 0} - covered:
