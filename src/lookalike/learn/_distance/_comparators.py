@@ -10,25 +10,13 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.learn._distance._core import span
 from lookalike.learn._distance._gram import KERNEL_CONSTRAINTS, Kernel, Map
+from lookalike.learn._distance._labels import check_square, encode
 
 Array = NDArray[Any]
-
-
-def one_target(y: Array, target: Any) -> tuple[Array, Any, Array]:
-    """The classes, the target class (the rarest where none is named), and which rows carry it."""
-    classes, counts = np.unique(y, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError("y has one class; a discriminant needs at least two classes.")
-    if target is None:
-        target = classes[counts.argmin()]
-    if target not in classes:
-        raise ValueError(f"target must be a class of y ({classes.tolist()}), but is {target!r}.")
-    return classes, target, y == target
 
 
 class _OneTarget(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -39,11 +27,14 @@ class _OneTarget(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, self.target_, mask = one_target(y, self.target)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel must be a square matrix, but has shape {X.shape}.")
-        return X, mask
+        self.classes_, codes = encode(y)
+        self.target_ = self.classes_[np.bincount(codes).argmin()] if self.target is None else self.target
+        if self.target_ not in self.classes_:
+            raise ValueError(
+                f"target must be a class of y ({self.classes_.tolist()}), but is {self.target_!r}."
+            )
+        check_square(X, self.kernel)
+        return X, y == self.target_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

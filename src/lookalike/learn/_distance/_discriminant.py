@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,55 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lookalike.errors import LookalikeWarning
 from lookalike.learn._distance import _core
+from lookalike.learn._distance._labels import choose_targets, encode, stratified_sample, warn_of_duplicates
 from lookalike.learn._distance._nearest import distances
 
 Array = NDArray[Any]
-
-
-def choose_targets(x: Array, codes: Array, classes: Array, targets: Any) -> Array:
-    """Which classes are to be made compact: a mask over the classes."""
-    if isinstance(targets, str) and targets == "all":
-        return np.ones(len(classes), bool)
-    if isinstance(targets, str) and targets == "all but widest":
-        spread = [x[codes == j].var(axis=0).sum() for j in range(len(classes))]
-        chosen = np.ones(len(classes), bool)
-        chosen[int(np.argmax(spread))] = False
-        return chosen
-    wanted = np.atleast_1d(np.asarray(targets))
-    chosen = np.isin(classes, wanted)
-    if chosen.sum() != len(np.unique(wanted)) or not chosen.any():
-        raise ValueError(f"targets must be classes of y ({classes.tolist()}), but are {wanted.tolist()}.")
-    return chosen
-
-
-def stratified_sample(codes: Array, size: int, rng: np.random.RandomState) -> Array:
-    """Indices of about ``size`` observations, every class in its proportion and none below two."""
-    chosen = []
-    for j in np.unique(codes):
-        rows = np.flatnonzero(codes == j)
-        take = min(len(rows), max(2, round(size * len(rows) / len(codes))))
-        chosen.append(rng.choice(rows, take, replace=False))
-    return np.sort(np.concatenate(chosen))
-
-
-def warn_of_duplicates(x: Array, codes: Array) -> None:
-    """Say so where one observation has two labels: their distance cannot be made large."""
-    _, same = np.unique(x, axis=0, return_inverse=True)
-    same = same.ravel()
-    first = np.full(same.max() + 1, -1)
-    first[same[::-1]] = codes[::-1]
-    if (first[same] != codes).any():
-        count = len(np.unique(same[first[same] != codes]))
-        warnings.warn(
-            f"{count} observations occur under two labels; their distance stays at the floor.",
-            LookalikeWarning,
-            stacklevel=4,
-        )
 
 
 class HeldOut:
@@ -252,10 +209,7 @@ class DistanceDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the transformation from observations ``X`` and their classes ``y``."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("y has one class; a discriminant needs at least two classes.")
+        self.classes_, codes = encode(y)
         if (X[0] == X).all():
             raise ValueError("all observations are equal: there is no distance to learn from.")
         rng = check_random_state(self.random_state)

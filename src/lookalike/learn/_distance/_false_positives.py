@@ -21,11 +21,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.arrays import row_blocks
 from lookalike.learn._distance._kernel_discriminant import KernelDistanceDiscriminant
+from lookalike.learn._distance._labels import encode_two
 from lookalike.learn._distance._nearest import NearestMarginClassifier
 
 Array = NDArray[Any]
@@ -97,13 +97,7 @@ class _Guarded(ClassifierMixin, BaseEstimator):
 
     def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"Only binary classification is supported. y has {len(self.classes_)} classes: "
-                "false positives need one class against the rest."
-            )
+        self.classes_, codes = encode_two(y)
         positive = self.classes_[1] if self.positive is None else self.positive
         if positive not in self.classes_:
             raise ValueError(f"positive must be a class of y, but is {positive!r}.")

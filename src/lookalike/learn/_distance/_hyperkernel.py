@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.learn._distance import _core, _krein
-from lookalike.learn._distance._discriminant import choose_targets, warn_of_duplicates
+from lookalike.learn._distance._labels import choose_targets, encode, warn_of_duplicates
 
 Array = NDArray[Any]
 
@@ -227,10 +226,7 @@ class HyperkernelDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the kernel and the projection from observations and their classes."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("y has one class; a discriminant needs at least two classes.")
+        self.classes_, codes = encode(y)
         if len(X) > MOST:
             raise ValueError(f"X has {len(X)} rows; a learned kernel is for at most {MOST}: take a sample.")
         if (X[0] == X).all():

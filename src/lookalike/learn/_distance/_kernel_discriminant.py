@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.learn._distance import _core, _krein
-from lookalike.learn._distance._discriminant import (
-    DistanceDiscriminant,
+from lookalike.learn._distance._discriminant import DistanceDiscriminant
+from lookalike.learn._distance._gram import KERNEL_CONSTRAINTS, Kernel, Map
+from lookalike.learn._distance._labels import (
+    check_square,
     choose_targets,
+    encode,
     stratified_sample,
     warn_of_duplicates,
 )
-from lookalike.learn._distance._gram import KERNEL_CONSTRAINTS, Kernel, Map
 from lookalike.learn._distance._piecewise import UnitCurve, minimise_curve
 
 Array = NDArray[Any]
@@ -141,12 +142,8 @@ class KernelDistanceDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the projection from observations (or their square kernel matrix) and classes."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("y has one class; a discriminant needs at least two classes.")
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel must be a square matrix, but has shape {X.shape}.")
+        self.classes_, codes = encode(y)
+        check_square(X, self.kernel)
         targets = choose_targets(X, codes, self.classes_, self.targets)
         self.targets_ = self.classes_[targets]
         if self.kernel != "precomputed":

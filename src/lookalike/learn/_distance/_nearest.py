@@ -10,10 +10,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.arrays import row_blocks
+from lookalike.learn._distance._labels import encode
 
 Array = NDArray[Any]
 
@@ -98,10 +98,7 @@ class NearestMarginClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Remember the observations and their classes."""
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, self._codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("y has one class; a margin needs at least two classes.")
+        self.classes_, self._codes = encode(y, "a margin")
         self._points = X
         return self
 

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.errors import LookalikeError
 from lookalike.learn._distance._gram import KERNEL_CONSTRAINTS, Kernel, Map
+from lookalike.learn._distance._labels import check_square, encode_two
 
 Array = NDArray[Any]
 
@@ -118,15 +118,8 @@ class AnalyticCenterClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Find the centre for observations (or their kernel matrix) of two classes."""
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"Only binary classification is supported. y has {len(self.classes_)} class"
-                f"{'' if len(self.classes_) == 1 else 'es'}."
-            )
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel must be a square matrix, but has shape {X.shape}.")
+        self.classes_, codes = encode_two(y)
+        check_square(X, self.kernel)
         sign = np.where(codes == 1, 1.0, -1.0)
         self._kernel = Kernel.of(self, X)
         self._landmarks = X

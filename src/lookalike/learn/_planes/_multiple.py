@@ -14,10 +14,10 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.learn._distance._gram import KERNEL_CONSTRAINTS, Kernel, Map
+from lookalike.learn._distance._labels import check_square, encode_two
 
 Array = NDArray[Any]
 
@@ -274,15 +274,8 @@ class MultipleHyperplaneClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the hyperplanes to observations (or their kernel matrix) of two classes."""
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"Only binary classification is supported. y has {len(self.classes_)} class"
-                f"{'' if len(self.classes_) == 1 else 'es'}: one against the rest is what this is for."
-            )
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel must be a square matrix, but has shape {X.shape}.")
+        self.classes_, codes = encode_two(y)
+        check_square(X, self.kernel)
         mask = codes == 1
         self._kernel = Kernel.of(self, X)
         self._landmarks = X
