@@ -206,10 +206,7 @@ def test_one_shot_reaches_the_highest_alignment_of_all_linear_maps(wine):
         assert BoostedKernel(solver=solver).fit(blocks, y).alignments_[-1] <= best + 1e-12
     # The ridge by its definition, on joined columns whose blocks have unit mean square.
     joined = np.hstack([b - b.mean(0) for b in blocks]) / np.repeat(
-        [
-            np.sqrt((b - b.mean(0)) ** 2).sum() * 0 + np.sqrt(((b - b.mean(0)) ** 2).sum() / len(y))
-            for b in blocks
-        ],
+        [np.sqrt(((b - b.mean(0)) ** 2).sum() / len(y)) for b in blocks],
         [b.shape[1] for b in blocks],
     )
     Q = oracle.basis(oracle.indicators(y))

@@ -15,7 +15,7 @@ Kernels are lists of (n, n) matrices, labels of a binary problem are −1 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,12 +121,17 @@ def easy_mkl(kernels: Sequence[Array], y: Array, *, spread: float = 0.1) -> tupl
         return nearest_points(mixed, y) * y
 
     signed = solve(combined(kernels, np.ones(len(kernels))))
-    weights = np.array([max(float(signed @ k @ signed), 0.0) for k in kernels])
+    weights = _pulls(kernels, signed)
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(kernels), 1 / len(kernels))
     best = combined(kernels, weights)
     signed = solve(best)
     reach = best @ signed
     return weights, signed, -0.5 * float(np.abs(signed) @ reach)
+
+
+def _pulls(kernels: Sequence[Array], signed: Array) -> Array:
+    """``αᵀYK_mYα`` of every kernel: minus twice the slope of the dual optimum in its weight."""
+    return np.array([max(float(signed @ k @ signed), 0.0) for k in kernels])
 
 
 def simple_mkl(
@@ -136,19 +141,21 @@ def simple_mkl(
 
     It stops when the duality gap is below ``gap`` times the objective.
     """
+
+    def solve(weights: Array) -> Solution:
+        return _dual(combined(kernels, weights), y, C)
+
     weights = np.full(len(kernels), 1 / len(kernels))
-    signed, bias, value = _dual(combined(kernels, weights), y, C)
+    now = solve(weights)
     for _ in range(max_steps):
-        pulls = np.array([signed @ k @ signed for k in kernels])
-        if pulls.max() - weights @ pulls <= gap * max(value, 1e-12):
+        pulls = _pulls(kernels, now[0])
+        if pulls.max() - weights @ pulls <= gap * max(now[2], 1e-12):
             break
         direction = _reduced_gradient(weights, -0.5 * pulls)
-        weights, (signed, bias, value), moved = _descend(
-            kernels, y, C, weights, direction, (signed, bias, value)
-        )
-        if not moved:
+        before, (weights, now) = now[2], _descend(kernels, solve, weights, direction, now)
+        if not now[2] < before:
             break
-    return weights, signed, bias
+    return weights, now[0], now[1]
 
 
 def _reduced_gradient(weights: Array, gradient: Array) -> Array:
@@ -163,46 +170,63 @@ def _reduced_gradient(weights: Array, gradient: Array) -> Array:
 
 def _descend(
     kernels: Sequence[Array],
-    y: Array,
-    C: float,
+    solve: Callable[[Array], Solution],
     weights: Array,
     direction: Array,
-    now: tuple[Array, float, float],
-) -> tuple[Array, Solution, bool]:
-    """Go along the direction: to each bound while that helps, then a golden-section search."""
-    moved = False
-    start = now[2]
+    now: Solution,
+) -> tuple[Array, Solution]:
+    """Go along the direction: to each bound while that helps, then to where the slope is nearly nought."""
     while True:
         falling = direction < -1e-15
         if not falling.any():
-            return weights, now, moved
+            return weights, now
         steps = np.where(falling, -weights / np.where(falling, direction, -1.0), np.inf)
         first = int(np.argmin(steps))
-        limit = float(steps[first])
-        there = np.maximum(weights + limit * direction, 0)
-        there /= there.sum()
-        far = _dual(combined(kernels, there), y, C)
+        bound = _moved(weights, direction, float(steps[first]))
+        far = solve(bound)
         if far[2] >= now[2]:
-            break
-        weights, now, moved = there, far, True
+            return _lowest_between(kernels, solve, (weights, now), (bound, far))
+        weights, now = bound, far
         pivot = int(np.argmax(weights))
         direction = direction.copy()
         direction[pivot] += direction[first]
         direction[first] = 0
-    low, high = 0.0, limit
-    best = (weights, now)
-    ratio = (np.sqrt(5) - 1) / 2
+
+
+def _moved(weights: Array, direction: Array, step: float) -> Array:
+    out: Array = np.maximum(weights + step * direction, 0)
+    return out / out.sum()
+
+
+def _lowest_between(
+    kernels: Sequence[Array],
+    solve: Callable[[Array], Solution],
+    near: tuple[Array, Solution],
+    far: tuple[Array, Solution],
+) -> tuple[Array, Solution]:
+    """Where the slope between two weightings crosses zero, by false position: the objective is convex."""
+    direction = far[0] - near[0]
+
+    def slope(solution: Solution) -> float:
+        return -0.5 * float(direction @ _pulls(kernels, solution[0]))
+
+    low, high = (0.0, slope(near[1])), (1.0, slope(far[1]))
+    start, best = abs(low[1]), near
     for _ in range(12):
-        at = [high - ratio * (high - low), low + ratio * (high - low)]
-        tried = [_dual(combined(kernels, np.maximum(weights + t * direction, 0)), y, C) for t in at]
-        if min(tried[0][2], tried[1][2]) < best[1][2]:
-            left = tried[0][2] <= tried[1][2]
-            best = (np.maximum(weights + at[0 if left else 1] * direction, 0), tried[0 if left else 1])
-        low, high = (low, at[1]) if tried[0][2] <= tried[1][2] else (at[0], high)
-        if high - low < 1e-3 * limit:
+        if low[1] >= 0 or high[1] <= 0:
             break
-    moved = moved or best[1][2] < start * (1 - 1e-12)
-    return *best, moved
+        step = low[0] - low[1] * (high[0] - low[0]) / (high[1] - low[1])
+        weights = near[0] + step * direction
+        found = solve(weights)
+        if found[2] < best[1][2]:
+            best = (weights, found)
+        here = slope(found)
+        if abs(here) < 0.05 * start:
+            break
+        # Half the slope at the end that stays keeps it from staying for ever ("Illinois").
+        ends = ((step, here), (high[0], high[1] / 2)), ((low[0], low[1] / 2), (step, here))
+        low, high = ends[here >= 0]
+    return best
 
 
 def lp_mkl(
@@ -212,13 +236,13 @@ def lp_mkl(
     *,
     p: float = 2.0,
     tolerance: float = 1e-3,
-    max_steps: int = 50,
+    max_steps: int = 100,
 ) -> tuple[Array, Array, float]:
     """lp-norm MKL [4]_: a machine and the closed form of the weights in turn; weights have p-norm 1."""
     weights = np.full(len(kernels), len(kernels) ** (-1 / p))
     signed, bias, _ = _dual(combined(kernels, weights), y, C)
-    for _ in range(100):
-        norms = np.array([max(float(signed @ k @ signed), 0.0) for k in kernels]) * weights**2
+    for _ in range(max_steps):
+        norms = _pulls(kernels, signed) * weights**2
         raised = norms ** (1 / (p + 1))
         total = float(np.sum(raised**p)) ** (1 / p)
         if total <= 0:
