@@ -186,7 +186,9 @@ class References:
     contextual similarities need. One-to-one keeps only j = i.
     """
 
-    def __init__(self, mixtures: Mixtures, *, overlap: int = 0, matched: bool = True) -> None:
+    def __init__(
+        self, mixtures: Mixtures, *, overlap: int = 0, matched: bool = True, frame: Frame | None = None
+    ) -> None:
         self.n, self.n_components = mixtures.shape
         self.matched = matched
         self.dtype = mixtures.dtype
@@ -194,7 +196,7 @@ class References:
         self.power = overlap
         self.overlaps = Overlaps(mixtures, 0.5, matched=matched) if overlap else None
         if not overlap:
-            self.frame = frame_of(mixtures, shared=not matched)
+            self.frame = frame_of(mixtures, shared=not matched) if frame is None else frame
             self.side = naturals(mixtures, self.frame)
 
     @property
@@ -202,14 +204,17 @@ class References:
         """What the numbers of one query take."""
         return self.n * self.n_components * self.dtype.itemsize * 2
 
-    def logs(self, queries: Mixtures) -> NDArray[Any]:
-        """Logarithms of shape (n_components of the queries, n_queries, n)."""
+    def logs(self, queries: Mixtures, side: Moments | None = None) -> NDArray[Any]:
+        """Logarithms of shape (n_components of the queries, n_queries, n).
+
+        ``side`` are the queries' moments in the frame, where they were made before.
+        """
         if self.matched:
             if self.overlaps is not None:
                 out = self.overlaps.matched_logs(queries)
                 out *= self.power
             else:
-                out = matched_cross_entropies(moments(queries, self.frame), self.side)
+                out = matched_cross_entropies(side or moments(queries, self.frame), self.side)
                 np.negative(out, out=out)
             out += self.log_weights.T[:, None, :].astype(out.dtype)
             return out

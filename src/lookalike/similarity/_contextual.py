@@ -10,7 +10,7 @@ from scipy.special import rel_entr
 
 from lookalike.arrays import row_blocks
 from lookalike.bags import Mixtures
-from lookalike.bags._gaussians import References
+from lookalike.bags._gaussians import References, moments
 from lookalike.bags._mixtures import check_mixtures
 from lookalike.similarity._histogram_kernels import check_histograms
 
@@ -246,6 +246,9 @@ class _Sides:
         self.context = References(universal, overlap=power, matched=matched)
         self.Y, self.power, self.matched = Y, power, matched
         self.base_p = self.context.logs(Y)[:, :, 0]
+        # All directions share one frame, so that the moments of Y are made once.
+        self.frame = None if power else self.references.frame
+        self.side = moments(Y, self.frame) if self.frame is not None and matched else None
         self.bytes_per_query = self.references.bytes_per_query
 
     def forward(self, queries: Mixtures) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -254,7 +257,8 @@ class _Sides:
         return logs, base[:, :, 0]
 
     def backward(self, queries: Mixtures) -> tuple[NDArray[Any], NDArray[Any]]:
-        exchanged = References(queries, overlap=self.power, matched=self.matched).logs(self.Y)
+        there = References(queries, overlap=self.power, matched=self.matched, frame=self.frame)
+        exchanged = there.logs(self.Y, self.side)
         exchanged -= self.base_p[:, :, None]
         return exchanged.transpose(0, 2, 1), self.base_p
 
