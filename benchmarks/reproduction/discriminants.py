@@ -1,9 +1,10 @@
 """Discriminants, words and feedback: writes the tables of docs/reproduction/discriminants.md.
 
-Usage: python benchmarks/reproduction/discriminants.py [PART ...] [--data PATH] [--cache PATH] [--write]
+Usage: python -m benchmarks.reproduction.discriminants [PART ...] [--data PATH] [--write]
 
-Every part keeps its figures in the cache, so parts can be run one by one and a run can be resumed; --write
-puts all figures that are there into the document. A part that is there already is not run again unless named.
+Every part keeps its figures in benchmarks/results/discriminants.json, so parts can be run one by one and a
+run can be resumed; --write puts all figures that are there into the document. A part that is there already is
+not run again unless named.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import discriminants_classes
-import discriminants_words
 import numpy as np
-from discriminants_data import UCI
+from benchmarks._sets import DATA, RESULTS
+from benchmarks.reproduction import discriminants_classes, discriminants_words
+from benchmarks.reproduction.discriminants_data import UCI
 
 ROOT = Path(__file__).parents[2]
+KEPT = RESULTS / "discriminants.json"
 DOCUMENT = ROOT / "docs" / "reproduction" / "discriminants.md"
 PARTS = {**discriminants_classes.PARTS, **discriminants_words.PARTS}
 Results = dict[str, Any]
@@ -244,6 +245,11 @@ def write(results: Results) -> None:
     DOCUMENT.write_text(text, "utf-8")
 
 
+def kept() -> Results:
+    """The figures that are there."""
+    return json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -251,24 +257,20 @@ def main() -> None:
     parser.add_argument(
         "parts", nargs="*", help="parts to run (again); all that are missing where none is named"
     )
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-discriminants")
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true", help="put the figures into the document")
     parser.add_argument("--list", action="store_true", help="only name the parts")
     args = parser.parse_args()
     if args.list:
         print("\n".join(PARTS))
         return
-    args.cache.mkdir(parents=True, exist_ok=True)
-    kept = args.cache / "results.json"
-    results: Results = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    results = kept()
     wanted = args.parts or ([] if args.write else [p for p in PARTS if p not in results])
     for part in wanted:
         start = time.time()
-        found = PARTS[part](args.data, args.cache)
-        results = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-        results[part] = found
-        kept.write_text(json.dumps(results, indent=1, default=float), "utf-8")
+        found = PARTS[part](args.data)
+        results = kept() | {part: found}  # another part may have ended meanwhile
+        KEPT.write_text(json.dumps(results, indent=1, default=float), "utf-8")
         print(f"{part}: {time.time() - start:.0f} s", flush=True)
     if args.write:
         write(results)

@@ -1,23 +1,19 @@
-"""Data for the reproduction of discriminants: tables of numbers, and vectors of pictures kept in a cache."""
+"""Data for the reproduction of discriminants: tables of numbers, and vectors of pictures with their words."""
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from lookalike.features import get_feature
-from lookalike.images import open_image
+from benchmarks._sets import known_set, vectors
 
 UCI = ("balance", "diabetes", "heart", "hepatitis", "ionosphere", "iris", "sonar", "vehicle")
 FILES = {"balance": "balance-scale", "diabetes": "pima-indians-diabetes", "vehicle": "Vehicle"}
 
 # What each class of pictures shows. The words are those of the class, not of the single picture: nobody has
 # looked whether every beach has a sky.
-CLASS_WORDS = {
+CLASS_WORDS: dict[str, dict[str, str]] = {
     "scene15": {
         "Bedroom": "bedroom room",
         "Coast": "coast sea sky",
@@ -36,35 +32,35 @@ CLASS_WORDS = {
         "TallBuilding": "skyscraper building sky",
     },
     "corel1k": {
-        0: "person",
-        1: "beach sea sky",
-        2: "building",
-        3: "bus road",
-        4: "dinosaur",
-        5: "elephant field",
-        6: "flower",
-        7: "horse field",
-        8: "mountain sky",
-        9: "food",
+        "0": "person",
+        "1": "beach sea sky",
+        "2": "building",
+        "3": "bus road",
+        "4": "dinosaur",
+        "5": "elephant field",
+        "6": "flower",
+        "7": "horse field",
+        "8": "mountain sky",
+        "9": "food",
     },
     "flowers17": {
-        0: "daffodil",
-        1: "snowdrop",
-        2: "lily_of_the_valley",
-        3: "bluebell",
-        4: "crocus",
-        5: "iris",
-        6: "tiger_lily",
-        7: "tulip",
-        8: "fritillary",
-        9: "sunflower",
-        10: "daisy",
-        11: "coltsfoot",
-        12: "dandelion",
-        13: "cowslip",
-        14: "buttercup",
-        15: "anemone",
-        16: "pansy",
+        "0": "daffodil",
+        "1": "snowdrop",
+        "2": "lily_of_the_valley",
+        "3": "bluebell",
+        "4": "crocus",
+        "5": "iris",
+        "6": "tiger_lily",
+        "7": "tulip",
+        "8": "fritillary",
+        "9": "sunflower",
+        "10": "daisy",
+        "11": "coltsfoot",
+        "12": "dandelion",
+        "13": "cowslip",
+        "14": "buttercup",
+        "15": "anemone",
+        "16": "pansy",
     },
 }
 SENSES = {  # where the most frequent sense of WordNet is another thing
@@ -108,34 +104,10 @@ class Pictures:
     words: list[list[str]]
 
 
-def _listing(folder: Path, name: str) -> tuple[list[Path], list[object]]:
-    if name == "scene15":
-        kinds = sorted((folder / "scene15" / "test").iterdir())
-        files = [path for kind in kinds for path in sorted(kind.glob("*.jpg"))[:60]]
-        return files, [path.parent.name for path in files]
-    files = sorted(
-        (p for p in (folder / name / "images").iterdir() if p.suffix.lower() in (".jpg", ".jpeg", ".png")),
-        key=lambda p: int("".join(c for c in p.stem if c.isdigit())),
-    )
-    number = [int("".join(c for c in p.stem if c.isdigit())) for p in files]
-    return files, [n // 100 if name == "corel1k" else (n - 1) // 80 for n in number]
-
-
-def pictures(folder: Path, cache: Path, name: str, feature: str) -> Pictures:
-    """The vectors of a set under a feature, computed once."""
-    files, classes = _listing(folder, name)
-    kept = cache / f"{name}-{feature}.npy"
-    if not kept.exists():
-        made = get_feature(feature)
-
-        def vectors(part: list[Path]) -> np.ndarray:
-            return made.extract([open_image(path).pixels for path in part])
-
-        batches = [files[i : i + 16] for i in range(0, len(files), 16)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = np.concatenate(list(pool.map(vectors, batches)))
-        cache.mkdir(parents=True, exist_ok=True)
-        np.save(kept, found)
+def pictures(data: Path, name: str, feature: str) -> Pictures:
+    """The vectors of a set under a feature, with the classes and the words of its pictures."""
+    known = known_set(name, data)
     labels = CLASS_WORDS[name]
-    words = [str(labels[c]).replace(" ", ",").replace("_", " ").split(",") for c in classes]  # type: ignore[index]
-    return Pictures(np.load(kept), np.unique(classes, return_inverse=True)[1], words)
+    words = [labels[c].replace(" ", ",").replace("_", " ").split(",") for c in known.classes.tolist()]
+    codes = np.unique(known.classes, return_inverse=True)[1]
+    return Pictures(vectors(known, feature).astype(float), codes, words)

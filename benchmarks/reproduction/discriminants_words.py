@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from discriminants_data import CLASS_WORDS, SENSES, pictures
+from benchmarks.reproduction.discriminants_data import CLASS_WORDS, SENSES, pictures
 from sklearn.decomposition import PCA
 from sklearn.svm import SVC
 
@@ -29,11 +29,11 @@ FOLDS = 5  # of the scores that sigmoids are fitted to (the thesis: 10)
 SETS = ("corel1k", "flowers17", "scene15")
 
 
-def word_data(data: Path, cache: Path) -> tuple[Any, Any, Any, Any, Taxonomy]:
+def word_data(data: Path) -> tuple[Any, Any, Any, Any, Taxonomy]:
     """Fifteen training and ten test pictures of each of 42 classes, in 64 principal directions."""
     x, y, xt, yt = [], [], [], []
     for name in SETS:
-        p = pictures(data, cache, name, "efficientnet-lite0")
+        p = pictures(data, name, "efficientnet-lite0")
         for c in np.unique(p.y):
             rows = np.random.default_rng(int(c)).permutation(np.flatnonzero(p.y == c))
             for part, xs, ys in ((rows[:15], x, y), (rows[15:25], xt, yt)):
@@ -71,9 +71,9 @@ def bases() -> dict[str, Any]:
     }
 
 
-def words(data: Path, cache: Path, base: str, part: str) -> dict[str, Any]:
+def words(data: Path, base: str, part: str) -> dict[str, Any]:
     """Ensembles with one base classifier: the hierarchy, or one per class and votes."""
-    x, y, xt, yt, tree = word_data(data, cache)
+    x, y, xt, yt, tree = word_data(data)
     made = bases()[base]
     result: dict[str, Any] = {
         "nodes": len(tree),
@@ -106,9 +106,9 @@ def words(data: Path, cache: Path, base: str, part: str) -> dict[str, Any]:
     return result
 
 
-def modes(data: Path, cache: Path) -> dict[str, Any]:
+def modes(data: Path) -> dict[str, Any]:
     """Words by models of both modes: top five, and mean average precision of one-word searches."""
-    x, y, xt, yt, tree = word_data(data, cache)
+    x, y, xt, yt, tree = word_data(data)
     result = {}
     for title, model in {
         "latent semantic indexing": LatentSemanticIndex(60, folds=None),
@@ -135,13 +135,13 @@ def modes(data: Path, cache: Path) -> dict[str, Any]:
 STRATEGIES = ("rocchio", "biasmap", "discriminant", "gaussian", "svm")
 
 
-def feedback(data: Path, cache: Path, name: str, feature: str, queries: int = 20) -> dict[str, Any]:
+def feedback(data: Path, name: str, feature: str, queries: int = 20) -> dict[str, Any]:
     """Mean precision at 20 after rounds of five simulated judgements on the best unmarked results.
 
     The query itself is left out. Pictures marked relevant are listed first, as a user sees them; and the
     same without any marked picture, which is harder in every round.
     """
-    p = pictures(data, cache, name, feature)
+    p = pictures(data, name, feature)
     chosen = np.random.default_rng(0).choice(len(p.y), queries, replace=False)
     result: dict[str, Any] = {"queries": queries}
     for strategy, by in [
@@ -165,15 +165,15 @@ def feedback(data: Path, cache: Path, name: str, feature: str, queries: int = 20
     return result
 
 
-PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     **{
-        f"words-{b}-{part}": (lambda d, c, b=b, part=part: words(d, c, b, part))
+        f"words-{b}-{part}": (lambda d, b=b, part=part: words(d, b, part))
         for b in ("DDA", "SVM linear", "SVM gaussian")
         for part in ("global", "parent", "flat")
     },
     "modes": modes,
     **{
-        f"feedback-{n}-{f}": (lambda d, c, n=n, f=f: feedback(d, c, n, f))
+        f"feedback-{n}-{f}": (lambda d, n=n, f=f: feedback(d, n, f))
         for n in ("corel1k", "flowers17")
         for f in ("efficientnet-lite0", "color-texture")
     },
