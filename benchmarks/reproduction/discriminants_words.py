@@ -23,7 +23,7 @@ from lookalike.learn import (
     Taxonomy,
     TranslationModel,
 )
-from lookalike.learn._words._ensembles import default_estimator
+from lookalike.learn._words._calibrated import default_estimator
 
 FOLDS = 5  # of the scores that sigmoids are fitted to (the thesis: 10)
 SETS = ("corel1k", "flowers17", "scene15")

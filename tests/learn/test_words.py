@@ -14,7 +14,8 @@ from lookalike.learn import (
     OnePerClassEnsemble,
     Taxonomy,
 )
-from lookalike.learn._words._ensembles import fit_calibrated, specificity
+from lookalike.learn._words._calibrated import fit_calibrated
+from lookalike.learn._words._hierarchical import specificity
 from lookalike.learn._words._sigmoid import fit_sigmoid, negative_log_likelihood, sigmoid
 from lookalike.learn._words._wordnet import WordNet, find_wordnet
 

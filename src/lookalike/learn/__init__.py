@@ -33,12 +33,10 @@ from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 from lookalike.learn._sparse_logistic_regression import SparseLogisticRegression
 from lookalike.learn._unn import UNNClassifier
 from lookalike.learn._weighted_neighbors import WeightedNeighborsClassifier
-from lookalike.learn._words._ensembles import (
-    FrequentWords,
-    HierarchicalEnsemble,
-    MaxWinsEnsemble,
-    OnePerClassEnsemble,
-)
+from lookalike.learn._words._frequent import FrequentWords
+from lookalike.learn._words._hierarchical import HierarchicalEnsemble
+from lookalike.learn._words._max_wins import MaxWinsEnsemble
+from lookalike.learn._words._one_per_class import OnePerClassEnsemble
 from lookalike.learn._words._taxonomy import Taxonomy
 
 __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)

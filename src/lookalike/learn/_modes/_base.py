@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.errors import LookalikeError
-from lookalike.learn._words._ensembles import _WordEnsemble, word_matrix
+from lookalike.learn._words._base import WordEnsemble, word_matrix
 from lookalike.learn._words._sigmoid import fit_sigmoid, sigmoid
 
 Array = NDArray[Any]
@@ -24,7 +24,7 @@ def unit_rows(x: Array) -> Array:
     return np.asarray(x / np.where(norms > 0, norms, 1.0))
 
 
-class CrossModal(_WordEnsemble):
+class CrossModal(WordEnsemble):
     """A model of pictures and their words; subclasses write ``_learn`` and ``query_scores``."""
 
     n_jobs = None

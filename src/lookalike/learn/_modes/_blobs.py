@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from lookalike.arrays import Bags, row_blocks
 from lookalike.learn._modes._base import CrossModal
-from lookalike.learn._words._ensembles import vocabulary, word_matrix
+from lookalike.learn._words._base import vocabulary, word_matrix
 
 Array = NDArray[Any]
 
