@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -523,9 +522,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", default=[*PARTS, "write"])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument(
-        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-boosted-kernels"
-    )
+    parser.add_argument("--cache", type=Path, default=ROOT / "benchmarks" / "results" / "boosted-kernels")
     parser.add_argument("--sets", nargs="+", choices=list(CLASSICAL), default=list(CLASSICAL))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
