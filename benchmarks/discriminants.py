@@ -3,7 +3,7 @@
     python benchmarks/discriminants.py [step] [evaluations] [memory] [landmarks] [--data PATH] [--write]
 
 Every ratio is of medians measured in the same run, in turns. ``--write`` puts the rows that were measured
-into docs/reproduction/discriminants.md.
+into docs/reproduction/discriminants.md; the others stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import multiprocessing
-import re
 import resource
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from benchmarks._merge import write_merged
 from scipy.optimize import minimize
 
 from lookalike.learn import DistanceDiscriminant, KernelDistanceDiscriminant
@@ -185,15 +185,6 @@ def landmarks(_: argparse.Namespace) -> list[str]:
     return rows
 
 
-def write_rows(marker: str, text: str) -> None:
-    """Put a machine-made table between its two markers in the document."""
-    page = PAGE.read_text("utf-8")
-    pattern = re.compile(f"(<!-- {marker} -->).*?(<!-- end of {marker} -->)", re.S)
-    if not pattern.search(page):
-        raise SystemExit(f"{PAGE} has no markers for {marker!r}.")
-    PAGE.write_text(pattern.sub(lambda m: f"{m[1]}\n{text}\n{m[2]}", page), "utf-8")
-
-
 PARTS = {"step": step, "evaluations": evaluations, "memory": memory, "landmarks": landmarks}
 
 
@@ -211,7 +202,7 @@ def main() -> None:
             print(row, flush=True)
             rows.append(row)
     if args.write:
-        write_rows("speed", "\n".join(rows))
+        write_merged(PAGE, "speed", "\n".join(rows))
 
 
 if __name__ == "__main__":

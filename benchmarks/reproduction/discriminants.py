@@ -3,21 +3,21 @@
 Usage: python -m benchmarks.reproduction.discriminants [PART ...] [--data PATH] [--write]
 
 Every part keeps its figures in benchmarks/results/discriminants.json, so parts can be run one by one and a
-run can be resumed; --write puts all figures that are there into the document. A part that is there already is
-not run again unless named.
+run can be resumed. A part that is there already is not run again unless named. --write puts all figures
+that are there into the document; rows of parts that are not there stay as they are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks._merge import write_merged
 from benchmarks._sets import DATA, RESULTS
 from benchmarks.reproduction import discriminants_classes, discriminants_words
 from benchmarks.reproduction.discriminants_data import UCI
@@ -220,29 +220,23 @@ def feedback(results: Results) -> str:
     return table(head, rows)
 
 
-TABLES: dict[str, Callable[[Results], str]] = {
-    "uci": uci,
-    "objects": objects,
-    "semantic": semantic,
-    "kernels": kernels,
-    "cuboids": cuboids,
-    "hyperplanes": hyperplanes,
-    "few": few,
-    "words": words,
-    "feedback": feedback,
+TABLES: dict[str, tuple[Callable[[Results], str], int]] = {  # and how many cells name a row
+    "uci": (uci, 1),
+    "objects": (objects, 1),
+    "semantic": (semantic, 1),
+    "kernels": (kernels, 1),
+    "cuboids": (cuboids, 1),
+    "hyperplanes": (hyperplanes, 1),
+    "few": (few, 2),
+    "words": (words, 1),
+    "feedback": (feedback, 3),
 }
 
 
 def write(results: Results) -> None:
-    """Put every table that has figures between its markers."""
-    text = DOCUMENT.read_text("utf-8")
-    for name, make in TABLES.items():
-        pattern = re.compile(f"(<!-- {name} -->).*?(<!-- end of {name} -->)", re.S)
-        if not pattern.search(text):
-            raise SystemExit(f"{DOCUMENT} has no markers for {name!r}.")
-        if made := make(results):
-            text = pattern.sub(lambda m, made=made: f"{m[1]}\n{made}\n{m[2]}", text)
-    DOCUMENT.write_text(text, "utf-8")
+    """Put every row that has figures between its table's markers."""
+    for name, (make, keys) in TABLES.items():
+        write_merged(DOCUMENT, name, make(results), keys)
 
 
 def kept() -> Results:

@@ -142,7 +142,8 @@ class Taxonomy:
             For some words, another noun to look up, and with ``#`` the number of its sense:
             ``{"bank": "bank#2"}``.
         folder : path, default=None
-            Of WordNet's files; None looks where Debian's ``wordnet-base`` puts them.
+            Of WordNet's files; None takes that of the environment variable ``WNSEARCHDIR``, or looks where
+            Debian's ``wordnet-base`` puts them.
         """
         lexicon = WordNet(folder)
         paths: dict[str, list[Hashable]] = {}

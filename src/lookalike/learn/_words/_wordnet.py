@@ -7,10 +7,12 @@ has. Entries are found by their byte offset, so nothing is parsed that is not as
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 from lookalike.errors import LookalikeError
 
+SETTING = "WNSEARCHDIR"  # the environment variable by which WordNet's own tools are told the folder
 FOLDERS = ("/usr/share/wordnet", "/usr/share/wordnet/dict", "/usr/local/share/wordnet")
 ENDINGS = (  # how a plural may end, and how its singular does
     ("s", ""),
@@ -25,13 +27,14 @@ ENDINGS = (  # how a plural may end, and how its singular does
 
 
 def find_wordnet(folder: str | Path | None = None) -> Path:
-    """The folder with WordNet's noun files: the one given, or where systems put them."""
-    for place in (folder,) if folder is not None else FOLDERS:
+    """The folder of WordNet's nouns: the one given, that of ``WNSEARCHDIR``, or where systems put it."""
+    told = folder if folder is not None else os.environ.get(SETTING)
+    for place in (told,) if told else FOLDERS:
         if (Path(place) / "data.noun").is_file() and (Path(place) / "index.noun").is_file():
             return Path(place)
     raise LookalikeError(
-        f"there is no WordNet in {folder or 'the usual places'}: install it ('apt install wordnet-base') "
-        "or name the folder of its files."
+        f"there is no WordNet in {told or 'the usual places'}: install it ('apt install wordnet-base') "
+        f"or name the folder of its files in the environment variable {SETTING}."
     )
 
 
