@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.arrays import Bags, row_blocks
-from lookalike.bags._em import Encoder
+from lookalike.bags._em import LOG_LEAST, Encoder
 from lookalike.bags._gaussians import References, one_to_one_kl
 from lookalike.bags._mixtures import Mixture, Mixtures, check_mixtures, sample_mixture
 
@@ -251,6 +251,7 @@ def _rescale(logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """e^(logs - maximum over the references) as (n, n_parts, n_references), and the maxima (n, n_parts)."""
     top = logs.max(2)
     logs -= top[:, :, None]
+    np.maximum(logs, LOG_LEAST, out=logs, where=logs != -np.inf)  # no subnormal numbers in the products
     np.exp(logs, out=logs)
     return logs.transpose(1, 0, 2), top.T
 
