@@ -2,28 +2,26 @@
 
 Usage: python benchmarks/reproduction/distributions.py [PART ...] [--data PATH] [--cache PATH] [--write]
 
-Parts: scene15, color, cross, embeddings, fisher. Each keeps its figures in the cache, so they can run one by
-one and be resumed; --write puts all figures that are there into the document.
+Parts: scene15, sparse, cross, color, embeddings, fisher. Each keeps its figures in the cache, so they can run
+one by one and be resumed; --write puts all figures that are there into the document.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from distributions_data import Representations, draws, listing
+from distributions_embeddings import embeddings
+from distributions_fisher import fisher
+from distributions_machine import Store, as_kernels, best_cost, log, machine, rates
+from distributions_pairs import LITERAL, Form, choose_form, held_out_rates, weights_of_draws
 from scipy.special import softmax
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import SVC
 
-from lookalike.bags import MixtureOfReferences, Mixtures
+from lookalike.bags import Mixtures
 from lookalike.learn import SparseLogisticRegression
-from lookalike.parallel import LocalEngine
 from lookalike.similarity import (
     additive_kernel,
     contextual_similarity,
@@ -34,142 +32,109 @@ from lookalike.similarity import (
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "reproduction" / "distributions.md"
-N_DRAWS = 10
-N_ITER = 4  # of the EM of MOM and CTXT: the thesis finds 3 to 5 best, and nothing is chosen here
+OBJECTIVES = {"MOM-PPK": "bhattacharyya", "MOM-KL": "kl"}
+CONTEXTS = {f"CTXT {sharpness:g}": sharpness for sharpness in (1.0, 0.3, 0.1, 0.03)}
+SYSTEMS = ("BOV", "PPK", "KLK", "MOM-PPK", "MOM-KL", "CTXT")
+LITERALS = ("PPK printed", "MOM-PPK literal", "MOM-KL literal", "CTXT literal")
 # Chosen among six shares on a part of the first draw of training images, for KLK; all systems use it.
-LEARNER = SparseLogisticRegression(penalty=0.001, tol=0.03, n_jobs=2)
+SPARSE = SparseLogisticRegression(penalty=0.001, tol=0.03)
 
 
-def log(text: str) -> None:
-    """Say where the work is."""
-    print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
-
-
-class Store:
-    """Figures and arrays on disk."""
-
-    def __init__(self, cache: Path) -> None:
-        self.cache = cache
-        self.file = cache / "figures.json"
-
-    def figures(self) -> dict[str, Any]:
-        """All figures so far."""
-        return json.loads(self.file.read_text()) if self.file.exists() else {}
-
-    def keep(self, key: str, make: Callable[[], Any]) -> Any:
-        """The figures under this key, made now where they are missing."""
-        figures = self.figures()
-        if key not in figures:
-            started = time.time()
-            value = make()
-            figures = self.figures()
-            figures[key] = value
-            self.file.write_text(json.dumps(figures, indent=1))
-            log(f"{key}: {value} ({time.time() - started:.0f} s)")
-        return figures[key]
-
-    def put(self, key: str, value: Any) -> None:
-        """Set the figures under this key."""
-        self.file.write_text(json.dumps({**self.figures(), key: value}, indent=1))
-        log(f"{key}: {value[-1] if isinstance(value, list) else value}")
-
-    def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """An array, made now where it is missing."""
-        file = self.cache / f"{name}.npy"
-        if not file.exists():
-            started = time.time()
-            np.save(file, np.asarray(make(), dtype=np.float32))
-            log(f"{name}: {time.time() - started:.0f} s")
-        return np.asarray(np.load(file))
-
-
-def rates(scores: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Mean of the classes' rates, and the rate over all images, in percent."""
-    right = scores.argmax(1) == y
-    return 100 * float(np.mean([right[y == c].mean() for c in np.unique(y)])), 100 * float(right.mean())
-
-
-def in_threads(function: Callable[[Any], np.ndarray], items: Any) -> np.ndarray:
-    """The rows of a function of many images, by two threads."""
-    halves = np.array_split(np.arange(len(items)), 2)
-    return np.concatenate(list(LocalEngine(2).map(lambda rows: function(items[rows]), halves)))
+def context(mixtures: Mixtures, sharpness: float) -> np.ndarray:
+    """Contextual similarities of all pairs."""
+    return contextual_similarity(mixtures, n_iter=LITERAL.n_iter, sharpness=sharpness)
 
 
 class Systems:
     """The systems of the thesis on one set of images and one kind of descriptors."""
 
-    def __init__(self, store: Store, made: Representations, y: np.ndarray, masks: list[np.ndarray]) -> None:
-        self.store, self.made, self.y, self.masks = store, made, y, masks
+    def __init__(
+        self,
+        store: Store,
+        made: Representations,
+        y: np.ndarray,
+        masks: list[np.ndarray],
+        forms: dict[str, Form],
+    ) -> None:
+        self.store, self.made, self.y, self.masks, self.forms = store, made, y, masks, forms
         self.stem = f"{made.name}-{made.kind}-by-{made.source}"
 
-    def vectors(self, system: str, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def matrix(self, name: str) -> np.ndarray:
+        """Similarities (for KLK: divergences) of all pairs of images."""
+        made = self.made
+        if name == "BOV":
+            return self._kept(name, lambda: additive_kernel(made.soft_words()))
+        if name == "KLK":
+            return self._kept(name, lambda: symmetric_kl(made.mixtures()))
+        if name.startswith("PPK"):
+            exponent = 1 if name.endswith("printed") else "rho"
+            return self._kept(name, lambda: probability_product(made.mixtures(), weight_exponent=exponent))
+        return self._kept(name, lambda: context(made.mixtures(), CONTEXTS[name]))
+
+    def _kept(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        return self.store.array(f"pairs/{self.stem}-{name.replace(' ', '-')}", make)
+
+    def vectors(self, name: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
         """Similarity vectors of the training and of the other images."""
-        if system == "BOV":
-            H = self.made.soft_words()
-            return self._against(additive_kernel, H, train)
-        mixtures: Mixtures = self.made.mixtures()
-        sharpness = {"tempered": 0.3, "once": 0.1}.get(system.split()[-1], 1.0)
-        if system.startswith("MOM"):
-            objective = "bhattacharyya" if "PPK" in system else "kl"
-            model = MixtureOfReferences(objective=objective, sharpness=sharpness, scaled=True)
-            model.n_iter = 1 if system.endswith("once") else N_ITER
-            model.sqrt_weights = system.endswith("√w")
-            model.exclude_self = system.endswith("not itself")
-            if model.exclude_self:
-                return model.fit_transform(mixtures[train]), model.transform(mixtures[~train])
-            model.fit(mixtures[train])
-            return tuple(in_threads(model.transform, mixtures[rows]) for rows in (train, ~train))
-        if system == "KLK":
-            a, b = self._against(symmetric_kl, mixtures, train)
-            gamma = mean_bandwidth(a)
-            return np.exp(-gamma * a), np.exp(-gamma * b)
-        if system.startswith("PPK"):
-            exponent = 1 if system.endswith("printed") else "rho"
-            return self._against(probability_product, mixtures, train, weight_exponent=exponent)
-        return self._against(contextual_similarity, mixtures, train, n_iter=N_ITER)
+        train = self.masks[draw]
+        if name.startswith("MOM"):
+            form = LITERAL if name.endswith("literal") else self.forms[name]
+            omega = self._weights(name.split()[0], form, draw) ** form.power
+        else:
+            if name.startswith("CTXT"):
+                name = "CTXT 1" if name.endswith("literal") else f"CTXT {self.forms['CTXT'].sharpness:g}"
+            omega = self.matrix(name)[:, train]
+            if name == "KLK":
+                omega = np.exp(-mean_bandwidth(omega[train]) * omega)
+        return omega[train], omega[~train]
 
-    def _against(
-        self, kernel: Callable[..., np.ndarray], items: Any, train: np.ndarray, **settings: Any
-    ) -> Any:
-        """A similarity of the training images, and of the others, with the training images."""
-        references = items[train]
-        return tuple(
-            in_threads(lambda part: kernel(part, references, **settings).astype(np.float32), items[rows])
-            for rows in (train, ~train)
-        )
+    def _weights(self, name: str, form: Form, draw: int) -> np.ndarray:
+        """Weights of the reference images; those of all draws and both forms are made together."""
+        forms = tuple({self.forms[name], LITERAL})
+        files = {
+            (f, d): self.store.cache / "pairs" / f"{self.stem}-{name}-{'-'.join(map(str, f))}-{d}.npy"
+            for f in forms
+            for d in range(len(self.masks))
+        }
+        if not files[form, draw].exists():
+            wanted = [d for d in range(len(self.masks)) if not files[form, d].exists()]
+            log(f"{self.stem} {name}: draws {wanted}")
+            n = len(self.y)
+            maps = {
+                (f, d): np.lib.format.open_memmap(
+                    files[f, d], "w+", np.float32, (n, int(self.masks[d].sum()))
+                )
+                for f in forms
+                for d in wanted
+            }
+            chosen = [self.masks[d] for d in wanted]
+            for f, d, rows, omega in weights_of_draws(self.made.mixtures(), OBJECTIVES[name], forms, chosen):
+                maps[f, wanted[d]][rows] = omega
+            log("done")
+        return np.asarray(np.load(files[form, draw]))
 
-    def scores(self, system: str, draw: int, learner: str) -> np.ndarray:
+    def scores(self, name: str, draw: int, learner: str) -> np.ndarray:
         """Scores of the classes for the test images of one draw."""
         train = self.masks[draw]
 
         def make() -> np.ndarray:
-            a, b = self.vectors(system, train)
-            if learner == "slr":
-                return LEARNER.fit(a, self.y[train]).predict_proba(b)
-            return machine_scores(a, self.y[train], b)
+            a, b = self.vectors(name, draw)
+            if learner == "sparse":
+                return SPARSE.fit(a, self.y[train]).predict_proba(b)
+            inside, across = as_kernels(a, b)
+            fitted = machine(self.cost(name)).fit(inside, self.y[train])
+            # The same scale for all systems: only the mean of two systems asks for it.
+            return softmax(2 * fitted.decision_function(across), axis=1)
 
-        name = system.replace(" ", "-")
-        return self.store.array(f"scores/{self.stem}-{name}-{learner}-{draw}", make)
+        return self.store.array(f"scores/{self.stem}-{name.replace(' ', '-')}-{learner}-{draw}", make)
 
-
-def machine_scores(a: np.ndarray, y: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A linear support vector machine on the same vectors, one class against the others, as probabilities.
-
-    C is chosen on a part of these training images; scores become probabilities by a softmax of margins.
-    """
-    mean = a.mean(0)
-    a, b = a - mean, b - mean
-    scale = np.mean((a**2).sum(1))
-    inside, across = a @ a.T / scale, b @ a.T / scale
-    inner = draws(y, int(np.bincount(y).min() * 2 / 3), 1)[0]
-    parts = inside[np.ix_(inner, inner)], inside[np.ix_(~inner, inner)]
-
-    def fitted(C: float, K: np.ndarray, labels: np.ndarray) -> OneVsRestClassifier:
-        return OneVsRestClassifier(SVC(kernel="precomputed", C=C)).fit(K, labels)
-
-    rate = {C: fitted(C, parts[0], y[inner]).score(parts[1], y[~inner]) for C in (3.0, 30.0, 300.0)}
-    C = max(rate, key=lambda C: rate[C])
-    return softmax(2 * fitted(C, inside, y).decision_function(across), axis=1)
+    def cost(self, name: str) -> float:
+        """The machine's C, chosen on a part of the first training set."""
+        key = f"cost/{self.stem}/{name}"
+        if key not in self.store.figures():
+            a, _ = self.vectors(name, 0)
+            self.store.put(key, best_cost(as_kernels(a, a)[0], self.y[self.masks[0]]))
+        return float(self.store.figures()[key][0])
 
 
 def measure(
@@ -177,7 +142,7 @@ def measure(
     systems: list[Systems],
     names: tuple[str, ...],
     prefix: str,
-    n_draws: int = N_DRAWS,
+    n_draws: int,
     learner: str = "svm",
 ) -> None:
     """Rates of several systems, draw by draw, so that a run that is cut short has all of them alike.
@@ -193,67 +158,98 @@ def measure(
                 continue
             scores = np.mean([s.scores(name, draw, learner) for s in systems], axis=0)
             store.put(key, [*values, rates(scores, y)])
+            log(f"{key} {draw}: {store.figures()[key][-1]}")
 
 
-SCENE = ("KLK", "PPK", "MOM-PPK", "BOV", "CTXT", "MOM-KL")
-TEMPERED = ("MOM-PPK once", "MOM-KL once", "MOM-PPK tempered", "MOM-KL tempered")
-COLOR = ("BOV", "PPK", "KLK", "MOM-PPK once", "MOM-KL once", "CTXT")
-VARIANTS = ("PPK printed", "MOM-PPK √w", "MOM-PPK not itself")
-
-
-def scene15(data: Path, store: Store) -> None:
-    """The row of the thesis: 100 training images per class, grey descriptors."""
+def forms_of(store: Store, data: Path) -> dict[str, Form]:
+    """How MOM and CTXT are used: chosen on a part of the first training set of Scene-15, for all sets."""
     y = listing(data, "scene15")[1]
+    train = draws(y, 100, 1)[0]
     made = Representations(data, store.cache, "scene15", "sift")
-    systems = Systems(store, made, y, draws(y, 100, N_DRAWS))
-    measure(store, [systems], SCENE, "scene15", 1)
-    measure(store, [systems], TEMPERED, "scene15", 1)
-    measure(store, [systems], (*SCENE, *TEMPERED), "scene15", 3)
-    measure(store, [systems], SCENE, "scene15", 1, "slr")
-    measure(store, [systems], ("KLK", "PPK", "BOV", "CTXT"), "scene15")
-    measure(store, [systems], VARIANTS, "scene15", 1)
-    measure(store, [systems], TEMPERED, "scene15", 1, "slr")
-    measure(store, [systems], (*SCENE, *TEMPERED), "scene15")
+    for name, objective in OBJECTIVES.items():
+        if f"forms/{name}" not in store.figures():
+            best, found = choose_form(made.mixtures(), objective, y, train)
+            store.put(f"forms/{name}", {"best": best, "rates": found})
+            log(f"{name}: {best}: {found[str(best)]:.1f}; as the thesis: {found[str(LITERAL)]:.1f}")
+    if "forms/CTXT" not in store.figures():
+        inside = made.mixtures()[np.flatnonzero(train)]
+        found = held_out_rates(
+            {name: context(inside, sharpness) for name, sharpness in CONTEXTS.items()}, y[train]
+        )
+        best = max(found, key=lambda name: found[name])
+        store.put("forms/CTXT", {"best": Form(sharpness=CONTEXTS[best]), "rates": found})
+        log(f"CTXT: {found}")
+    return {name: Form(*store.figures()[f"forms/{name}"]["best"]) for name in (*OBJECTIVES, "CTXT")}
 
 
-def cross(data: Path, store: Store) -> None:
-    """Scene-15 with projection and universal mixture of another set of pictures."""
+def scene_systems(data: Path, store: Store, n_draws: int, source: str = "scene15") -> Systems:
+    """Scene-15 with 100 training images per class, grey descriptors."""
     y = listing(data, "scene15")[1]
-    made = Representations(data, store.cache, "scene15", "sift", source="corel1k")
-    systems = Systems(store, made, y, draws(y, 100, N_DRAWS))
-    measure(store, [systems], ("KLK", "PPK"), "cross", 3)
+    made = Representations(data, store.cache, "scene15", "sift", source=source)
+    return Systems(store, made, y, draws(y, 100, n_draws), forms_of(store, data))
 
 
-def color(data: Path, store: Store) -> None:
+def scene15(data: Path, store: Store, n_draws: int) -> None:
+    """The row of the thesis, and beside it its methods taken literally."""
+    systems = scene_systems(data, store, n_draws)
+    measure(store, [systems], (*SYSTEMS, *LITERALS), "scene15", n_draws)
+
+
+def sparse(data: Path, store: Store, n_draws: int) -> None:
+    """The same by the thesis's own learner, which takes longer: fewer draws."""
+    systems = scene_systems(data, store, n_draws)
+    measure(store, [systems], SYSTEMS, "scene15", min(2, n_draws), "sparse")
+
+
+def cross(data: Path, store: Store, n_draws: int) -> None:
+    """Scene-15 with projection and universal mixture of another set of pictures."""
+    systems = scene_systems(data, store, n_draws, source="corel1k")
+    measure(store, [systems], ("PPK", "KLK"), "cross", n_draws)
+
+
+def color(data: Path, store: Store, n_draws: int) -> None:
     """Flowers and Corel pictures by orientations, by colours, and by both."""
+    forms = forms_of(store, data)
     for name, per_class in (("corel1k", 50), ("flowers17", 40)):
         y = listing(data, name)[1]
-        masks = draws(y, per_class, N_DRAWS)
+        masks = draws(y, per_class, min(5, n_draws))
         kinds = {
-            kind: Systems(store, Representations(data, store.cache, name, kind, n_words=1024), y, masks)
+            kind: Systems(
+                store, Representations(data, store.cache, name, kind, n_words=1024), y, masks, forms
+            )
             for kind in ("sift", "color")
         }
         for kind, one in kinds.items():
-            measure(store, [one], COLOR, f"{name}/{kind}", 3)
-        measure(store, list(kinds.values()), COLOR, f"{name}/both", 3)
+            measure(store, [one], SYSTEMS, f"{name}/{kind}", len(masks))
+        measure(store, list(kinds.values()), SYSTEMS, f"{name}/both", len(masks))
+
+
+PARTS = {
+    "scene15": scene15,
+    "fisher": fisher,
+    "cross": cross,
+    "embeddings": embeddings,
+    "color": color,
+    "sparse": sparse,
+}
 
 
 def main() -> None:
     """Run the parts that were asked for."""
-    from distributions_more import PARTS as MORE
     from distributions_tables import write
 
-    parts = {"scene15": scene15, "cross": cross, "color": color, **MORE}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*parts, []])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=Path, default=ROOT / "benchmarks" / "results" / "distributions")
+    parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    (options.cache / "scores").mkdir(parents=True, exist_ok=True)
+    for folder in ("scores", "pairs"):
+        (options.cache / folder).mkdir(parents=True, exist_ok=True)
     store = Store(options.cache)
-    for part in options.parts or ([] if options.write else list(parts)):
-        parts[part](options.data, store)
+    for part in options.parts or ([] if options.write else list(PARTS)):
+        PARTS[part](options.data, store, options.draws)
     if options.write:
         write(DOCUMENT, store.figures())
 

@@ -54,7 +54,7 @@ def cached_bags(data: Path, cache: Path, name: str, kind: str) -> tuple[Bags, np
         def one(path: Path) -> np.ndarray:
             return np.rint(feature.extract([picture(path)])[0] * 255).astype(np.uint8)
 
-        bags = list(LocalEngine(2).map(one, paths))
+        bags = list(LocalEngine().map(one, paths))
         np.save(stem.with_suffix(".offsets.npy"), np.concatenate([[0], np.cumsum([len(b) for b in bags])]))
         np.save(stem.with_suffix(".npy"), np.concatenate(bags))
     values = np.load(stem.with_suffix(".npy"), mmap_mode="r")

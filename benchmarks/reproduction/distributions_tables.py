@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from distributions_pairs import LITERAL, Form
 
 THESIS = {
     "BOV": "78.4 (0.9)",
@@ -23,41 +24,48 @@ NAMES = {
     "MOM-PPK": "mixtures of reference images, overlap (MOM-PPK)",
     "MOM-KL": "mixtures of reference images, bound of the divergence (MOM-KL)",
     "CTXT": "contextual divergence (CTXT KL)",
-    "MOM-PPK tempered": "MOM-PPK, tempered (sharpness 0.3)",
-    "MOM-KL tempered": "MOM-KL, tempered (sharpness 0.3)",
-    "MOM-PPK once": "MOM-PPK, tempered (sharpness 0.1) and 1 iteration",
-    "MOM-KL once": "MOM-KL, tempered (sharpness 0.1) and 1 iteration",
+}
+LITERALS = {
     "PPK printed": "PPK with the weights as printed in equation 4.13",
-    "MOM-PPK √w": "MOM-PPK with square roots of the weights",
-    "MOM-PPK not itself": "MOM-PPK, a training image not its own reference",
+    "MOM-PPK literal": "MOM-PPK, literal",
+    "MOM-KL literal": "MOM-KL, literal",
+    "CTXT literal": "CTXT KL, literal",
+}
+FISHER = {
+    "plain": "whole image",
+    "pyramid": "pyramid of 8 cells",
+    "GIST": "GIST alone, Gaussian kernel",
+    "pyramid + GIST": "pyramid, and GIST",
 }
 NONE = "not measured"
 
 
 def rate(figures: dict[str, Any], key: str) -> str:
     """Mean and deviation of the classes' mean rate over the draws."""
-    if key not in figures:
+    values = figures.get(key)
+    if not values:
         return NONE
-    values = figures[key]
     if isinstance(values, dict):
-        return f"{values['rate']:.1f}" + (f" ({values['std']:.1f})" if values["draws"] > 1 else "")
-    a = np.array(values)[:, 0]
-    return f"{a.mean():.1f} ({a.std():.1f})" if len(a) > 1 else f"{a.mean():.1f}"
+        mean, deviation, count = values["rate"], values["std"], values["draws"]
+    else:
+        a = np.array(values)[:, 0]
+        mean, deviation, count = a.mean(), a.std(), len(a)
+    return f"{mean:.1f} ({deviation:.1f})" if count > 1 else f"{mean:.1f}"
 
 
 def overall(figures: dict[str, Any], key: str) -> str:
     """Mean rate over all images."""
-    if key not in figures:
+    values = figures.get(key)
+    if not values:
         return NONE
-    values = figures[key]
     return f"{values['overall'] if isinstance(values, dict) else np.array(values)[:, 1].mean():.1f}"
 
 
 def n_draws(figures: dict[str, Any], key: str) -> str:
     """How many draws."""
-    if key not in figures:
+    values = figures.get(key)
+    if not values:
         return "0"
-    values = figures[key]
     return str(values["draws"] if isinstance(values, dict) else len(values))
 
 
@@ -70,46 +78,57 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def scene(figures: dict[str, Any]) -> str:
     """The row of the thesis."""
     rows = []
-    for name, text in NAMES.items():
-        sparse, machine = f"scene15/slr/{name}", f"scene15/svm/{name}"
-        cells = [rate(figures, sparse), n_draws(figures, sparse)]
-        cells += [rate(figures, machine), overall(figures, machine), n_draws(figures, machine)]
-        rows.append([text, THESIS.get(name, "–"), *cells])
-    head = ["system", "thesis", "sparse logistic", "draws", "support vectors", "over all images", "draws"]
+    for name, text in {**NAMES, **LITERALS}.items():
+        vectors, sparse = f"scene15/svm/{name}", f"scene15/sparse/{name}"
+        cells = [rate(figures, vectors), overall(figures, vectors), n_draws(figures, vectors)]
+        rows.append([text, THESIS.get(name, "–"), *cells, rate(figures, sparse), n_draws(figures, sparse)])
+    head = ["system", "thesis", "support vectors", "over all images", "draws", "sparse logistic", "draws"]
     return table(head, rows)
+
+
+def forms(figures: dict[str, Any]) -> str:
+    """What was chosen for mixtures of references and for contexts, and what else was looked at."""
+    rows = []
+    for name in ("MOM-PPK", "MOM-KL"):
+        found = figures.get(f"forms/{name}")
+        if not found:
+            continue
+        best = Form(*found["best"])
+        kinds = {
+            "literal": LITERAL,
+            "not its own reference": LITERAL._replace(exclude_self=True),
+            "square roots": LITERAL._replace(power=0.5),
+            "both": LITERAL._replace(exclude_self=True, power=0.5),
+            "tempered alike, nothing else": LITERAL._replace(sharpness=best.sharpness, n_iter=best.n_iter),
+        }
+        for kind, form in kinds.items():
+            rows.append([name, f"{kind}: {form}", f"{found['rates'][str(form)]:.1f}"])
+        rows.append([name, f"**chosen**: {best}", f"{found['rates'][str(best)]:.1f}"])
+    for name, value in figures.get("forms/CTXT", {}).get("rates", {}).items():
+        rows.append(["CTXT KL", f"sharpness {name.split()[1]}", f"{value:.1f}"])
+    return table(["system", "form", "rate on held-out training images"], rows) if rows else NONE
 
 
 def cross(figures: dict[str, Any]) -> str:
     """Own and foreign universal mixtures."""
     rows = []
-    for name in ("KLK", "PPK"):
-        count = len(figures.get(f"cross/svm/{name}", []))
-        own = {"x": figures.get(f"scene15/svm/{name}", [])[:count]}
-        rows.append(
-            [
-                NAMES[name],
-                rate(own, "x") if own["x"] else NONE,
-                rate(figures, f"cross/svm/{name}"),
-                str(min(count, len(own["x"]))),
-            ]
-        )
+    for name in ("PPK", "KLK"):
+        foreign = figures.get(f"cross/svm/{name}", [])
+        own = figures.get(f"scene15/svm/{name}", [])[: len(foreign)]
+        both = {"own": own, "foreign": foreign}
+        rows.append([NAMES[name], rate(both, "own"), rate(both, "foreign"), str(len(foreign))])
     return table(["system", "own universal mixture", "from corel1k", "draws"], rows)
 
 
 def color(figures: dict[str, Any]) -> str:
     """Two sets, three kinds of descriptors."""
-    rows = []
-    for name in ("BOV", "PPK", "KLK", "MOM-PPK once", "MOM-KL once", "CTXT"):
-        cells = [
-            rate(figures, f"{data}/{kind}/svm/{name}")
-            for data in ("corel1k", "flowers17")
-            for kind in ("sift", "color", "both")
-        ]
-        rows.append([NAMES[name], *cells])
-    head = ["system"] + [
-        f"{data}, {kind}" for data in ("corel1k", "flowers17") for kind in ("orientations", "colours", "both")
+    columns = [(data, kind) for data in ("corel1k", "flowers17") for kind in ("sift", "color", "both")]
+    rows = [
+        [text, *(rate(figures, f"{data}/{kind}/svm/{name}") for data, kind in columns)]
+        for name, text in NAMES.items()
     ]
-    return table(head, rows)
+    words = {"sift": "orientations", "color": "colours", "both": "both"}
+    return table(["system", *(f"{data}, {words[kind]}" for data, kind in columns)], rows)
 
 
 def embeddings(figures: dict[str, Any]) -> str:
@@ -117,40 +136,34 @@ def embeddings(figures: dict[str, Any]) -> str:
     rows = []
     for key, value in figures.items():
         if key.startswith("embeddings/"):
-            seconds = f"{value['seconds']:.1f}" if "seconds" in value else "–"
-            width = str(value.get("E", "–"))
-            rows.append([key.split("/")[1], width, rate(figures, key), seconds, str(value["draws"])])
-    return (
-        table(["classifier", "outputs", "rate", "seconds to learn and apply the map", "draws"], rows)
-        if rows
-        else NONE
-    )
+            times = [f"{value[name]:.1f}" if name in value else "–" for name in ("learn", "apply")]
+            rows.append([key.split("/")[1], str(value.get("E", "–")), rate(figures, key), *times])
+    return table(["classifier", "outputs", "rate", "s to learn", "s to apply"], rows) if rows else NONE
 
 
 def fisher(figures: dict[str, Any]) -> str:
     """Fisher vectors."""
-    texts = {
-        "fisher-same/plain": "the descriptors of the other systems, whole image",
-        "fisher-same/pyramid": "the descriptors of the other systems, pyramid of 8 cells",
-        "fisher/plain": "dense descriptors of four sizes, whole image",
-        "fisher/pyramid": "dense descriptors of four sizes, pyramid of 8 cells",
-        "fisher/GIST": "GIST alone, Gaussian kernel",
-        "fisher/pyramid + GIST": "dense descriptors with pyramid, and GIST",
-    }
-    rows = [[text, rate(figures, k), overall(figures, k), n_draws(figures, k)] for k, text in texts.items()]
+    rows = [
+        [text, *(f(figures, f"fisher/{name}") for f in (rate, overall, n_draws))]
+        for name, text in FISHER.items()
+    ]
     return table(["Fisher vectors of", "rate", "over all images", "draws"], rows)
+
+
+TABLES = {
+    "scene": scene,
+    "forms": forms,
+    "cross": cross,
+    "color": color,
+    "embeddings": embeddings,
+    "fisher": fisher,
+}
 
 
 def write(document: Path, figures: dict[str, Any]) -> None:
     """Put every table between its marks."""
     text = document.read_text(encoding="utf-8")
-    for name, make in {
-        "scene": scene,
-        "cross": cross,
-        "color": color,
-        "embeddings": embeddings,
-        "fisher": fisher,
-    }.items():
+    for name, make in TABLES.items():
         pattern = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         made = make(figures)
         text, count = pattern.subn(lambda m, made=made: f"{m[1]}{made}\n{m[2]}", text)
