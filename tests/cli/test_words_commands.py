@@ -19,12 +19,29 @@ def test_tag_says_words_for_pictures(labelled, terminal, tmp_path):
     assert "nothing is safe" in nothing
 
 
+def test_a_folder_is_tagged_and_a_bad_picture_stops_nothing(labelled, terminal, tmp_path):
+    from tests.cli.conftest import paint
+
+    folder = tmp_path / "new"
+    folder.mkdir()
+    paint(folder / "a.png", (200, 30, 30), 99)
+    (folder / "b.png").write_text("no picture")
+    found = terminal.json("tag", folder, "red/0.png", "--taxonomy", "flat")["images"]
+    assert [[t["word"] for t in image["tags"]] for image in found] == [["red"], ["red"], []]
+    assert found[2]["path"].endswith("b.png")
+    assert found[2]["reason"]
+    assert "b.png" in terminal("tag", folder, "--taxonomy", "flat").stderr
+    assert "does not exist" in terminal.error("tag", folder, "nowhere.png")
+
+
 def test_a_taxonomy_of_ones_own(labelled, terminal, tmp_path):
     table = tmp_path / "tree.csv"
     table.write_text("parent,child\nall,warm\nwarm,red\nall,cold\ncold,green\ncold,blue\n")
     hits = terminal.json("search", "cold", "--taxonomy", table, "-n", 8)["hits"]
     assert len(hits) == 8
     assert not any("red" in hit["path"] for hit in hits)
+    best = terminal.json("search", "Warm reds", "--taxonomy", table, "-n", 4)["hits"]
+    assert all("red" in hit["path"] for hit in best)
     table.write_text("a,x\nb,x\n")
     assert "two parents" in terminal.error("search", "cold", "--taxonomy", table)
     assert "is no taxonomy" in terminal.error("search", "cold", "--taxonomy", "nowhere.csv")

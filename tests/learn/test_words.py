@@ -88,6 +88,9 @@ def test_edges_folders_and_plain_data():
     folders = Taxonomy.from_folders(["plants/oak", "plants/elm", "sky"])
     assert folders.path("elm") == ["everything", "plants", "elm"]
     assert Taxonomy.flat("ab").children("entity") == ["a", "b"]
+    assert tree.find("Oaks") == tree.node("oak")
+    assert folders.names[folders.find("PLANTS")] == "plants"
+    assert tree.find("cat") is None
     assert repr(tree) == "Taxonomy(5 nodes over 3 words)"
     assert tree.sizes.tolist() == [5, 3, 1, 1, 1]
     with pytest.raises(ValueError, match="two parents"):
@@ -116,6 +119,11 @@ def test_a_taxonomy_from_wordnet(wordnet):
     assert tree.path("trees")[-2] == "vascular plant"
     assert tree.path("beach")[-2] == "geological formation"
     assert "zork" in tree.children("entity")
+    assert tree.names[tree.find("Mountains")] == "mountain"
+    shore = Taxonomy.from_wordnet(["beach", "dog", "cat"])
+    assert shore.names[shore.find("animal")] == "carnivore"  # left out, as it would have one child
+    assert shore.names[shore.find("geological formation")] == "beach"
+    assert Taxonomy.from_dict(shore.to_dict()).find("animals") == shore.find("carnivore")
     chance = tree.sizes[tree.path_numbers(tree.node("beach"))]
     assert np.all(np.diff(chance) < 0)
     moved = Taxonomy.from_wordnet(["bank", "river", "money"], senses={"bank": "bank#2"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,16 +12,20 @@ from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
+    from lookalike.features import Feature
+    from lookalike.images import SetAside
 
 tag_app = typer.Typer(**PLAIN)
 
 
 @tag_app.command()
 def tag(
-    images: Annotated[
+    sources: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="IMAGE", help="Pictures; without any, those of the collection without a label."
+            metavar="SOURCE",
+            help="Pictures, folders and lists of paths; "
+            "without any, the pictures of the collection that have no label.",
         ),
     ] = None,
     at_least: Annotated[
@@ -50,42 +54,72 @@ def tag(
     as_json: AsJson = False,
 ) -> None:
     """Give words to pictures, learned from the labels of the collection: as specific as is safe."""
-    from lookalike.cli._open import example_vectors, open_collection, vector_feature
+    from lookalike.cli._open import open_collection, vector_feature
     from lookalike.cli._output import emit_json, note, percent, say, shown
     from lookalike.images import path_of
     from lookalike.recipes import learn_words
 
     opened = open_collection(collection)
     compared = vector_feature(opened, feature)
+    aside: list[SetAside] = []
+    names, rows = _vectors_of(opened, sources, compared, aside) if sources else _unlabelled(opened, compared)
+    if not sources and not names:
+        note("every picture has a label already: name pictures to tag them all the same.")
     model = learn_words(opened, compared, taxonomy=taxonomy)
-    if images:
-        names, rows = list(images), example_vectors(opened, images, compared)[0]
-    else:
-        labelled = set(opened.labels()["uri"].to_pylist())
-        uris, every = opened.vectors(compared)
-        free = [i for i, uri in enumerate(uris) if uri not in labelled]
-        names, rows = [uris[i] for i in free], every[free]
-        if not names:
-            note("every picture has a label already: name pictures to tag them all the same.")
-    found = model.tags(rows, at_least=at_least, top=top) if len(names) else []
+    found = model.tags(rows, at_least=at_least, top=top) if names else []
     if as_json:
-        emit_json(
-            {
-                "feature": compared.name,
-                "concepts": len(model.ensemble.concepts_),
-                "images": [
-                    {
-                        "path": path_of(name),
-                        "tags": [{"word": t.word, "probability": t.probability} for t in tags],
-                    }
-                    for name, tags in zip(names, found)
-                ],
-            }
-        )
-        return
-    for name, tags in zip(names, found):
-        said = ", ".join(f"{t.word} {percent(t.probability)}" for t in tags)
-        say(f"{shown(name)}  {said or '(nothing is safe to say)'}")
+        images: list[dict[str, Any]] = [
+            {"path": path_of(name), "tags": [{"word": t.word, "probability": t.probability} for t in tags]}
+            for name, tags in zip(names, found)
+        ]
+        images += [{"path": thing.path, "tags": [], "reason": thing.reason} for thing in aside]
+        emit_json({"feature": compared.name, "concepts": len(model.ensemble.concepts_), "images": images})
+    else:
+        for name, tags in zip(names, found):
+            said = ", ".join(f"{t.word} {percent(t.probability)}" for t in tags)
+            say(f"{shown(name)}  {said or '(nothing is safe to say)'}")
+        for thing in aside:
+            note(f"{shown(thing.path)} {thing.reason}")
+    if aside and not names:
+        raise typer.Exit(1)
+
+
+def _unlabelled(collection: Collection, feature: Feature) -> tuple[list[str], Any]:
+    """The pictures of a collection that have no label, and their vectors."""
+    labelled = set(collection.labels()["uri"].to_pylist())
+    uris, every = collection.vectors(feature)
+    free = [i for i, uri in enumerate(uris) if uri not in labelled]
+    return [uris[i] for i in free], every[free]
+
+
+def _vectors_of(
+    collection: Collection, sources: Sequence[str], feature: Feature, aside: list[SetAside]
+) -> tuple[list[str], Any]:
+    """What the sources hold, and its vectors: those of the collection where it has them.
+
+    What cannot be read is added to ``aside``.
+    """
+    import numpy as np
+
+    from lookalike.errors import LookalikeError
+    from lookalike.images import SetAside, find_images
+    from lookalike.recipes import look
+
+    rows: dict[str, Any] = {}
+    outside: list[str] = []
+    for source in sources:
+        try:
+            rows[source] = collection.vectors(feature, uris=[collection.uri(source)])[1][0]
+        except LookalikeError:
+            outside.append(source)
+    found = list(find_images(outside))
+    aside += [thing for thing in found if isinstance(thing, SetAside)]
+    for looked in look(feature, [thing.path for thing in found if not isinstance(thing, SetAside)]):
+        if looked.reason:
+            aside.append(SetAside(looked.path, looked.path, looked.reason))
+        else:
+            rows[looked.path] = looked.row
+    return list(rows), np.array(list(rows.values()))
 
 
 def are_words(collection: Collection, names: Sequence[str]) -> bool:

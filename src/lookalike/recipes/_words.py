@@ -107,21 +107,36 @@ class WordModel:
         return found
 
     def concepts_of(self, words: list[str]) -> list[int]:
-        """The concepts that words name; one clear error for what was never learned."""
-        place = {name: j for j, name in enumerate(self.ensemble.concepts_)}
-        found = []
-        for word in words:
-            key = next((k for k in (word, word.lower(), word.replace("_", " ")) if k in self.taxonomy), None)
-            name = self.taxonomy.names[self.taxonomy.node(key)] if key is not None else None
-            if name is None or place.get(name, 0) == 0:
-                known = ", ".join(self.ensemble.words_[:8])
-                more = ", …" if len(self.ensemble.words_) > 8 else ""
-                raise LookalikeError(
-                    f"nothing was learned about {word!r}: label pictures with it first; "
-                    f"known are {known}{more}."
-                )
-            found.append(place[name])
+        """The concepts that words or phrases name; one clear error for what was never learned."""
+        found: list[int] = []
+        for phrase in words:
+            parts = phrase.split()
+            at = 0
+            while at < len(parts) or not parts:
+                # The longest part from here on that names a concept: "lily of the valley" before "lily".
+                ends = range(len(parts), at, -1)
+                hits = ((end, self._concept(" ".join(parts[at:end]))) for end in ends)
+                end, concept = next(((e, c) for e, c in hits if c), (0, 0))
+                if not concept:
+                    raise self._unknown(parts[at] if len(parts) > 1 else phrase)
+                found.append(concept)
+                at = end
         return found
+
+    def _concept(self, name: str) -> int:
+        """The number of the concept of this name, or 0 (the root): nothing was learned about it."""
+        node = self.taxonomy.find(name)
+        known = self.ensemble.concepts_
+        meant = self.taxonomy.names[node] if node is not None else None
+        return known.index(meant) if meant in known else 0
+
+    def _unknown(self, word: str) -> LookalikeError:
+        known = ", ".join(self.ensemble.words_[:8])
+        more = ", …" if len(self.ensemble.words_) > 8 else ""
+        return LookalikeError(
+            f"nothing was learned about {word!r}, and no picture has that name: "
+            f"label pictures with it first; known are {known}{more}."
+        )
 
 
 def read_taxonomy(kind: str, words: list[str]) -> Taxonomy:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.learn._words._wordnet import WordNet
+from lookalike.learn._words._wordnet import WordNet, singulars
 
 Array = NDArray[Any]
 
@@ -31,6 +31,9 @@ class Taxonomy:
         The node of each word of the vocabulary; several words may share one.
     sizes : sequence of int, default=None
         How many concepts of the language each node covers, itself included. None counts nodes.
+    aliases : mapping of str to int, default=None
+        Concepts that were left out as they had a single child, and the node that stands for them:
+        :meth:`find` knows them.
 
     References
     ----------
@@ -58,6 +61,7 @@ class Taxonomy:
         parents: Sequence[int],
         words: Mapping[str, int],
         sizes: Sequence[int] | None = None,
+        aliases: Mapping[str, int] | None = None,
     ) -> None:
         self.names = list(names)
         self.parents = np.asarray(parents, dtype=np.int64)
@@ -71,6 +75,7 @@ class Taxonomy:
         self._number = {name: i for i, name in enumerate(self.names)}
         self._below = self._find_words_below()
         self.sizes = self._count() if sizes is None else np.asarray(sizes, dtype=np.int64)
+        self.aliases = dict(sorted((aliases or {}).items()))
 
     def _find_words_below(self) -> list[list[str]]:
         below: list[list[str]] = [[] for _ in self.names]
@@ -122,7 +127,8 @@ class Taxonomy:
             children[named_root] = tops
         builder = _Builder(children, own, labels, size)
         builder.add(named_root, -1, root if named_root == ("", None) else None)
-        return cls(builder.names, builder.parents, builder.words, builder.sizes if size else None)
+        sizes = builder.sizes if size else None
+        return cls(builder.names, builder.parents, builder.words, sizes, builder.aliases)
 
     @classmethod
     def from_wordnet(
@@ -218,6 +224,21 @@ class Taxonomy:
             return self.words[name]
         raise KeyError(f"{name!r} is neither a concept nor a word of this taxonomy.")
 
+    def find(self, name: str) -> int | None:
+        """The node that a person means: in any case, in the plural, or by a concept that was left out.
+
+        Examples
+        --------
+        >>> tree = Taxonomy.from_edges([("thing", "plant"), ("plant", "Oak"), ("thing", "sky")])
+        >>> tree.names[tree.find("oaks")], tree.names[tree.find("plant")], tree.find("cat")
+        ('Oak', 'Oak', None)
+        """
+        if name in self:
+            return self.node(name)
+        meant = {_plain(k): i for k, i in [*self.aliases.items(), *self.words.items(), *self._number.items()]}
+        forms = [_plain(name), *singulars(_plain(name))]
+        return next((meant[form] for form in forms if form in meant), None)
+
     def path(self, name: str) -> list[str]:
         """Names from the root down to a node."""
         return [self.names[i] for i in self.path_numbers(self.node(name))]
@@ -260,12 +281,13 @@ class Taxonomy:
             "parents": self.parents.tolist(),
             "words": self.words,
             "sizes": self.sizes.tolist(),
+            "aliases": self.aliases,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The taxonomy that ``to_dict`` wrote down."""
-        return cls(data["names"], data["parents"], data["words"], data["sizes"])
+        return cls(data["names"], data["parents"], data["words"], data["sizes"], data.get("aliases"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Taxonomy) and self.to_dict() == other.to_dict()
@@ -287,6 +309,10 @@ class Taxonomy:
         return f"Taxonomy({len(self)} nodes over {len(self.words)} words)"
 
 
+def _plain(name: str) -> str:
+    return name.replace("_", " ").casefold()
+
+
 class _Builder:
     """Numbers the nodes of a tree from the root on, leaving out those that say nothing."""
 
@@ -302,10 +328,14 @@ class _Builder:
         self.parents: list[int] = []
         self.words: dict[str, int] = {}
         self.sizes: list[int] = []
+        self.aliases: dict[str, int] = {}
 
     def add(self, node: Hashable, parent: int, name: str | None = None) -> None:
         """Add a node and all below it, in the order of their names."""
-        below = [self._resolve(child) for child in self.children.get(node, ())]
+        below: dict[Hashable, list[Hashable]] = {}
+        for child in self.children.get(node, ()):
+            kept, left_out = self._resolve(child)
+            below[kept] = left_out
         number = len(self.names)
         self.names.append(self._unique(name or self._label(node)))
         self.parents.append(parent)
@@ -314,17 +344,23 @@ class _Builder:
         for word in self.own.get(node, ()):
             self.words[word] = number
         for child in sorted(below, key=lambda c: (self._label(c), str(c))):
+            self.aliases.update({self._label(n): len(self.names) for n in below[child]})
             self.add(child, number)
         # A root of our own making, or a word that the language has not, covers what lies below.
         below_sizes = [self.sizes[i] for i in range(number + 1, len(self.sizes)) if self.parents[i] == number]
         if not known:
             self.sizes[number] = 1 + sum(below_sizes)
 
-    def _resolve(self, node: Hashable) -> Hashable:
-        """The first concept from here down that says something: a word, or one with several children."""
+    def _resolve(self, node: Hashable) -> tuple[Hashable, list[Hashable]]:
+        """The first concept from here down that says something, and those before it that do not.
+
+        What says something is a word, or has several children.
+        """
+        left_out = []
         while node not in self.own and len(self.children[node]) == 1:
+            left_out.append(node)
             node = next(iter(self.children[node]))
-        return node
+        return node, left_out
 
     def _label(self, node: Hashable) -> str:
         if node in self.own:

@@ -38,6 +38,11 @@ def find_wordnet(folder: str | Path | None = None) -> Path:
     )
 
 
+def singulars(word: str) -> list[str]:
+    """What a word may be the plural of, by its ending."""
+    return [word[: -len(end)] + new for end, new in ENDINGS if word.endswith(end) and len(word) > len(end)]
+
+
 class WordNet:
     """Nouns of WordNet; a sense is the byte offset of its entry.
 
@@ -70,7 +75,7 @@ class WordNet:
             return word
         key = word.lower().replace(" ", "_")
         forms = [self._irregular[key]] if key in self._irregular else []
-        forms += [key[: -len(end)] + new for end, new in ENDINGS if key.endswith(end) and len(key) > len(end)]
+        forms += singulars(key)
         return next((form for form in forms if self._lookup(form)), None)
 
     def senses(self, word: str) -> list[int]:
