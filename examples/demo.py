@@ -160,7 +160,8 @@ def evidence_line(answers: list[Answer]) -> str:
     """The surest answer in one line."""
     answer = max(answers, key=lambda a: a.probability)
     votes = [f"{Path(path_of(v.uri)).name} ({v.label}, {v.share / answer.score:.0%})" for v in answer.votes]
-    said = f"{Path(answer.path).name} is {answer.best} ({answer.probability:.0%} sure)"
+    sure = min(answer.probability, 0.99)  # nothing is quite certain
+    said = f"{Path(answer.path).name} is {answer.best} ({sure:.0%} sure)"
     return f"{said}, for it is like {', '.join(votes)}"
 
 
