@@ -215,6 +215,14 @@ def test_mistakes_with_a_model(labelled, terminal, tmp_path):
     assert "shows no evidence" in terminal.error("explain", "red/0.png", "-m", "logistic")
 
 
+def test_nothing_to_answer_for_is_said(labelled, terminal, tmp_path):
+    done = terminal("classify")
+    assert done.stdout.count("\n") == 1 and "has a label already" in done.stderr
+    assert "none of these files" in terminal("classify", "broken.jpg", status=1).stderr
+    (tmp_path / "empty").mkdir()
+    assert "no picture was found" in terminal("classify", tmp_path / "empty").stderr
+
+
 def test_models_that_cannot_be_read_are_one_clear_error(labelled, terminal, outside):
     model = labelled / ".lookalike/models/colours/model.json"
     good = model.read_text()

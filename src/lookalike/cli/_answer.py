@@ -94,6 +94,7 @@ def classify(
 ) -> None:
     """Say what pictures show: labels with probabilities, or "none of these"."""
     from lookalike.cli._open import open_model
+    from lookalike.cli._output import note
 
     if sources:
         from lookalike.images import find_images
@@ -114,9 +115,13 @@ def classify(
         else:
             assert opened is not None
             answers = _of_collection(loaded, opened, everything, report_step)
-        answered = _write(answers, form, output)
+        answered, unread = _write(answers, form, output)
+    if unread and not answered:
+        raise LookalikeError("none of these files can be read as a picture.")
     if not answered:
-        raise typer.Exit(1)
+        note(
+            "no picture was found." if sources else "every picture has a label already: --all takes them too."
+        )
 
 
 def _form(form: Form, output: Path | None, as_json: bool) -> Form:
@@ -164,15 +169,16 @@ def _of_collection(
         progress(Step("classify", done, total))
 
 
-def _write(answers: Iterable[Answer], form: Form, output: Path | None) -> int:
-    """Write every answer as it comes; how many there were beside files that could not be read."""
-    answered = 0
+def _write(answers: Iterable[Answer], form: Form, output: Path | None) -> tuple[int, int]:
+    """Write every answer as it comes; how many there were, and how many files could not be read."""
+    answered = unread = 0
     with _file(output) as file:
         write = {Form.text: _text, Form.csv: _csv, Form.jsonl: _jsonl}[form](file)
         for answer in answers:
             write(answer)
             answered += not answer.reason
-    return answered
+            unread += bool(answer.reason)
+    return answered, unread
 
 
 @contextlib.contextmanager

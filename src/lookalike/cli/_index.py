@@ -100,6 +100,8 @@ def _tell(collection: Collection, report: IndexReport) -> None:
     from lookalike.cli._output import count, say, shown
 
     parts = [f"{n:,} {what}" for what, n in _changes(report) if n]
+    if report.computed > report.new + report.changed:  # a feature was added
+        parts.append(f"features computed for {report.computed:,}")
     rate = (
         f" ({report.computed / report.seconds:,.0f} images/s)" if report.computed and report.seconds else ""
     )

@@ -131,7 +131,7 @@ def show(
     from collections import Counter
 
     from lookalike.cli._open import open_collection
-    from lookalike.cli._output import columns, emit_json, say, shown
+    from lookalike.cli._output import columns, emit_json, note, say, shown
 
     opened = open_collection(collection)
     rows = opened.labels().to_pylist()
@@ -145,6 +145,8 @@ def show(
     elif images or label is not None:
         cells = [[shown(r["uri"]), r["label"], r["by"], f"{r['at']:%Y-%m-%d %H:%M}"] for r in rows]
         say(columns(["image", "label", "by", "at"], cells))
+    elif not rows:
+        note("no picture has a label yet: see 'lookalike label --help'.")
     else:
         say(columns(["label", "images"], sorted(Counter(row["label"] for row in rows).items())))
 

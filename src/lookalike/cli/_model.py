@@ -62,7 +62,7 @@ def list_command(collection: InCollection = None, as_json: AsJson = False) -> No
             len(f["classes"]),
             sum(f["classes"].values()),
             _rate(f),
-            f["created"][:16],
+            f["created"][:16].replace("T", " "),
         ]
         for f in found
     ]

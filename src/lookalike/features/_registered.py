@@ -98,7 +98,8 @@ def register_onnx(
         )
     models = registered()
     if name in names_of_code() or (name in models and not replace):
-        raise LookalikeError(f"there is a feature called {name!r} already: choose another name.")
+        instead = ", or replace it" if name in models else ""
+        raise LookalikeError(f"there is a feature called {name!r} already: choose another name{instead}.")
     try:
         probe = OnnxFeature(path, name=name, **settings)
         dim = probe.dim

@@ -138,7 +138,7 @@ def list_features() -> list[FeatureInfo]:
     for name in {*_BUILT_IN, *_plugins()}:
         make, source = _find(name)
         feature = make()
-        summary = (inspect.getdoc(feature) or "").partition("\n")[0]
+        summary = (inspect.getdoc(feature) or "").partition("\n")[0].replace("``", "")
         found.append(FeatureInfo(name, feature.kind, feature.dim, summary, source))
     for name, entry in _registered.registered().items():
         path = entry["settings"]["path"]

@@ -16,7 +16,7 @@ def card_text(model: Model) -> str:
         f"# {model.name}",
         "",
         f"Answers with one of {len(model.classes)} classes, or with “none of these”. Learnt on "
-        f"{model.created} from {len(model.labels)} labelled images by the recipe `{model.recipe.name}`.",
+        f"{model.created[:10]} from {len(model.labels)} labelled images by the recipe `{model.recipe.name}`.",
         "",
         model.recipe.about,
         "",

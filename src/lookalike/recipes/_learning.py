@@ -237,7 +237,7 @@ def _contents(model: Model, judgement: Judgement, rivals: dict[str, float], seco
             return None
 
     strongest = [ReportedPrototype(row, model.labels[row], weight) for row, weight in model.strongest()]
-    lead = f"Learnt on {model.created} by the recipe “{model.recipe.name}”. {model.recipe.about}"
+    lead = f"Learnt on {model.created[:10]} by the recipe “{model.recipe.name}”. {model.recipe.about}"
     # The folder and the name are enough to know a picture by; the whole path would fill the page.
     names = ["/".join(Path(path).parts[-2:]) for path in paths]
     return ReportContents(f"Model “{model.name}”", lead, names, small, strongest, rivals, facts)
