@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from benchmarks._sets import known_set, vectors
 
+from lookalike.evaluate import columns_like_labels
+
 UCI = ("balance", "diabetes", "heart", "hepatitis", "ionosphere", "iris", "sonar", "vehicle")
 FILES = {"balance": "balance-scale", "diabetes": "pima-indians-diabetes", "vehicle": "Vehicle"}
 
@@ -82,7 +84,10 @@ def uci(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     columns = np.delete(table, at, axis=1)
     x = np.array([[np.nan if v in ("?", "") else float(v) for v in row] for row in columns])
     mean = np.nanmean(x, axis=0)
-    return np.where(np.isnan(x), mean, x), y
+    x = np.where(np.isnan(x), mean, x)
+    if leaks := columns_like_labels(x, y):
+        raise SystemExit(f"attribute {leaks[0]} of {name} is most likely the label: leave it out.")
+    return x, y
 
 
 def monk(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -72,6 +72,21 @@ def test_huber_and_logarithm_bounds_hold_on_a_grid(at, c):
     assert np.all(tangent >= np.log(psi(d, c)) - 1e-12)
 
 
+@pytest.mark.parametrize("curvature", [1.0, 1.55, 4.0])
+def test_the_taylor_step_bounds_the_logarithm_where_it_is_said_to(curvature):
+    """(2.20), (2.22) and the safeguard: above -log u for all u >= 1, and from 1/2 on with curvature 1.55."""
+    u = np.linspace(0.5 if curvature >= 1.55 else 1.0, 30, 3000)
+    bound = -(u - 1) + curvature / 2 * (u - 1) ** 2
+    assert np.all(bound >= -np.log(u) - 1e-3 * (curvature == 1.55))  # 1.55 is rounded
+    if curvature == 1.0:
+        low = np.linspace(0.05, 0.95, 50)
+        assert np.all(-(low - 1) + 0.5 * (low - 1) ** 2 < -np.log(low))  # the thesis's bound is none there
+    rng = np.random.default_rng(0)
+    x, at = rng.normal(size=(2, 200, 3))
+    linear = -(x * at).sum(axis=1) / np.linalg.norm(at, axis=1)
+    assert np.all(linear >= -np.linalg.norm(x, axis=1) - 1e-12)
+
+
 @given(
     st.floats(0.05, 5), st.floats(0.1, 4), st.floats(-2, 4), st.floats(-2, 4).filter(lambda v: abs(v) > 1e-3)
 )
@@ -257,6 +272,27 @@ def test_shrinking_always_lowers_the_criterion_and_the_free_step_shrinks():
     solution = _core.minimise(problem, np.eye(4), length=None, max_iter=30, tol=0)
     assert np.linalg.norm(solution.transformation) < 1e-3 * 2
     assert np.all(np.diff(solution.criteria) <= 1e-9)
+
+
+def test_the_rank_never_grows():
+    """T9: directions that were given up do not come back."""
+    problem, *_ = binary(np.random.default_rng(6), 9, 14, m=8, floor=0.01)
+    ranks = []
+
+    def note(step, t):
+        ranks.append(np.linalg.matrix_rank(t, tol=1e-9 * np.linalg.norm(t)))
+        return False
+
+    start = np.linalg.qr(np.random.default_rng(7).normal(size=(8, 5)))[0] * np.sqrt(8 / 5)
+    solution = _core.minimise(problem, start, length=8.0, max_iter=200, on_step=note)
+    assert ranks[0] == 5
+    assert np.all(np.diff(ranks) <= 0)
+    u, s = _core.spectrum(solution.transformation)
+    z = problem.points
+    distances = ((z[:, None] - z) @ solution.transformation) ** 2
+    np.testing.assert_allclose(
+        (((z[:, None] - z) @ (u * s)) ** 2).sum(-1), distances.sum(-1), rtol=1e-8, atol=1e-12
+    )
 
 
 def test_scaling_law_and_invariances():

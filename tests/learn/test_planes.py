@@ -26,6 +26,29 @@ def test_one_hyperplane_is_a_support_vector_machine(kernel):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=2e-3)
 
 
+@pytest.mark.parametrize("cost", [0.5, 10.0])
+def test_the_machine_meets_its_conditions(cost):
+    """T18: Karush, Kuhn and Tucker's (C.8), (C.17), and no gap between the primal and the dual."""
+    X, y = box(4)
+    machine = SVC(kernel="rbf", gamma=0.3, C=cost, tol=1e-8).fit(X, y)
+    sign = np.where(y, 1.0, -1.0)
+    alpha = np.zeros(len(X))
+    alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+    kernel = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(-1))
+    f = kernel @ (alpha * sign) + machine.intercept_[0]
+    slack = np.maximum(0, 1 - sign * f)  # (C.22)
+    assert alpha.min() >= 0
+    assert alpha.max() <= cost + 1e-9
+    assert abs(alpha @ sign) < 1e-6
+    assert np.abs(alpha * (1 - slack - sign * f)).max() < 1e-4 * cost
+    assert np.abs((cost - alpha) * slack).max() < 1e-4 * cost
+    assert (alpha == 0).any()
+    norm = (alpha * sign) @ kernel @ (alpha * sign)
+    assert alpha.sum() - 0.5 * norm == pytest.approx(0.5 * norm + cost * slack.sum(), rel=1e-4)
+    ours = MultipleHyperplaneClassifier(1, kernel="rbf", gamma=0.3, C=cost).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), f, atol=5e-3)
+
+
 def test_four_hyperplanes_make_a_box_that_one_cannot():
     X, y = box(1)
     Xt, yt = box(2, 1000)

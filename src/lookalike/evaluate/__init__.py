@@ -10,6 +10,7 @@ from lookalike.evaluate._annotations import (
 from lookalike.evaluate._average_precision import class_average_precision
 from lookalike.evaluate._draws import few_label_draws, folds
 from lookalike.evaluate._judgement import Judgement, cross_validate
+from lookalike.evaluate._leaks import columns_like_labels
 from lookalike.evaluate._measures import accuracy_at_coverage, calibration_error, reliability, risk_coverage
 from lookalike.evaluate._report import ReportContents, ReportedPrototype, write_report
 from lookalike.evaluate._retrieval import RetrievalEvaluation, evaluate_retrieval
@@ -28,6 +29,7 @@ __all__ = [
     "annotation_scores",
     "calibration_error",
     "class_average_precision",
+    "columns_like_labels",
     "cross_validate",
     "draw_strip",
     "evaluate_retrieval",
