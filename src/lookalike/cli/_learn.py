@@ -63,11 +63,14 @@ def learn(
     progress: ShowProgress = Show.auto,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a model from the labels of a collection, judge it, and write its report."""
+    """Learn a model from the labels of a collection, judge it, and write its report.
+
+    Features that the recipe looks at and the collection lacks are computed first.
+    """
     from lookalike.cli._open import open_collection
     from lookalike.cli._output import emit_json, open_page
     from lookalike.errors import LookalikeError
-    from lookalike.recipes import fused_recipe, get_recipe, learn_collection
+    from lookalike.recipes import fused_recipe, get_recipe, learn_collection, missing_features
 
     opened = open_collection(collection)
     if features is not None and (feature is not None or recipe != "default"):
@@ -75,6 +78,10 @@ def learn(
     chosen = (
         fused_recipe(features.split(",")) if features is not None else get_recipe(recipe, feature=feature)
     )
+    # Not before there are labels: computing takes longer than saying that they are missing.
+    if missing := missing_features(opened, chosen.make_feature()) if len(opened.labels()) else []:
+        with reporting(progress, unit="images") as report_step:
+            opened.index(features=missing, progress=report_step)
     with reporting(progress, unit="parts") as report_step:
         learned = learn_collection(
             opened, chosen, name=name, judge=judge, n_folds=folds, report=report, progress=report_step

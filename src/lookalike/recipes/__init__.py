@@ -5,7 +5,7 @@ from lookalike.recipes._learning import Learned, labelled_rows, learn_collection
 from lookalike.recipes._looking import look
 from lookalike.recipes._model import Answer, Model, Vote
 from lookalike.recipes._presets import get_recipe, list_recipes
-from lookalike.recipes._reading import parts_of, row_blocks_of, rows_of
+from lookalike.recipes._reading import missing_features, parts_of, row_blocks_of, rows_of
 from lookalike.recipes._recipe import Recipe
 from lookalike.recipes._similar import Found, find_similar, list_similarities
 from lookalike.recipes._words import Tag, WordModel, learn_words, read_taxonomy, search_words
@@ -28,6 +28,7 @@ __all__ = [
     "list_recipes",
     "list_similarities",
     "look",
+    "missing_features",
     "parts_of",
     "read_taxonomy",
     "row_blocks_of",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,12 +120,14 @@ def learn_collection(
     uris, labels, rows = labelled_rows(collection, chosen)
     _check(labels, judge)
     progress(Step("learn", 0, 1))
-    model = Model.fit(chosen, rows, labels, uris=uris, name=name or chosen.name)
+    with _refusing(chosen):
+        model = Model.fit(chosen, rows, labels, uris=uris, name=name or chosen.name)
     progress(Step("learn", 1, 1))
     judgement, rivals = None, {}
     if judge:
         y = np.asarray(labels, dtype=str)
-        judgement = cross_validate(model.pipeline, rows, y, n_folds=n_folds, progress=progress)
+        with _refusing(chosen):
+            judgement = cross_validate(model.pipeline, rows, y, n_folds=n_folds, progress=progress)
         model = model.with_judgement(judgement.summary())
     seconds = time.perf_counter() - start
     if judgement is not None:
@@ -139,6 +142,15 @@ def learn_collection(
     if page is not None and report is None:
         page = final / page.name
     return Learned(model, final, judgement, page, rivals, seconds)
+
+
+@contextmanager
+def _refusing(recipe: Recipe) -> Iterator[None]:
+    """What a step of the recipe says that it cannot learn from is something a user can mend."""
+    try:
+        yield
+    except ValueError as error:
+        raise LookalikeError(f"the recipe {recipe.name!r} cannot learn from these images: {error}") from error
 
 
 def labelled_rows(collection: Collection, recipe: Recipe) -> tuple[list[str], list[str], Any]:

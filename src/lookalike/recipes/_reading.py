@@ -33,6 +33,21 @@ def parts_of(collection: Collection, feature: Feature) -> list[Feature]:
     return [feature]
 
 
+def missing_features(collection: Collection, feature: Feature) -> list[Feature]:
+    """What a collection must still be indexed with before it can be asked for this feature.
+
+    Examples
+    --------
+    >>> missing_features.__name__
+    'missing_features'
+    """
+    known = {column.fingerprint for column in collection.features}
+    if feature.fingerprint in known:
+        return []
+    parts = feature.parts if isinstance(feature, JoinedFeature) else [feature]
+    return [part for part in parts if part.fingerprint not in known]
+
+
 def rows_of(collection: Collection, feature: Feature) -> tuple[NDArray[np.object_], Any]:
     """The images that have a feature (or every part of a joined one), and its vectors or bags.
 
