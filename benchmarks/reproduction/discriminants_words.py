@@ -135,7 +135,7 @@ def modes(data: Path) -> dict[str, Any]:
 STRATEGIES = ("rocchio", "biasmap", "discriminant", "gaussian", "svm")
 
 
-def feedback(data: Path, name: str, feature: str, queries: int = 20) -> dict[str, Any]:
+def feedback(data: Path, name: str, feature: str, queries: int = 100) -> dict[str, Any]:
     """Mean precision at 20 after rounds of five simulated judgements on the best unmarked results.
 
     The query itself is left out. Pictures marked relevant are listed first, as a user sees them; and the
@@ -148,6 +148,8 @@ def feedback(data: Path, name: str, feature: str, queries: int = 20) -> dict[str
         *((s, "best") for s in STRATEGIES),
         ("svm", "uncertain"),
         ("discriminant", "diverse"),
+        ("discriminant", "ranked"),
+        ("discriminant", "committee"),
     ]:
         seen, rest = np.zeros((2, queries, 6))
         for q, query in enumerate(chosen):

@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 
 from lookalike.learn import (
+    RecursiveBelief,
     RelevanceFeedback,
     TargetSearch,
     association_rules,
     collaborative_votes,
     region_importance,
+    shared_feature_weights,
 )
+from lookalike.learn._feedback import _questions
+from lookalike.learn._feedback._session import QUESTIONS
 from lookalike.learn._feedback._strategies import STRATEGIES, move_query
 
 
@@ -85,7 +89,7 @@ def test_marks_move_replace_and_are_taken_back():
     assert session.undo().relevant == [0]
 
 
-@pytest.mark.parametrize("by", ["best", "uncertain", "diverse"])
+@pytest.mark.parametrize("by", QUESTIONS)
 def test_questions_are_new_and_as_many_as_asked(by):
     X, _ = collection()
     session = RelevanceFeedback(X, query=0).mark(relevant=[6, 12], irrelevant=[1])
@@ -98,7 +102,7 @@ def test_uncertain_questions_lie_nearer_the_boundary_and_diverse_ones_apart():
     X, _ = collection()
     session = RelevanceFeedback(X, query=0, strategy="svm").mark(relevant=[6, 12], irrelevant=[1, 2])
     scores = session.scores()
-    middle = session._boundary(scores)
+    middle = _questions.boundary(scores, session.relevant, session.irrelevant)
     gap = {by: np.abs(scores[session.ask(5, by=by)] - middle).mean() for by in ("best", "uncertain")}
     assert gap["uncertain"] < gap["best"]
 
@@ -108,6 +112,23 @@ def test_uncertain_questions_lie_nearer_the_boundary_and_diverse_ones_apart():
     assert spread(session.ask(5, by="diverse")) > spread(session.ask(5, by="best"))
     with pytest.raises(ValueError, match="by must be"):
         session.ask(by="luck")
+
+
+def test_the_rank_asked_about_moves_with_the_answers():
+    scores = -np.arange(40.0)
+    assert _questions.ranked(5, scores, [0], []) == [1, 2, 3, 4, 5]
+    assert _questions.ranked(5, scores, range(6), [6]) == [15, 16, 17, 18, 19]  # surplus 5: rank 10, +-2
+    assert _questions.ranked(5, scores, [0], range(1, 9)) == [9, 10, 11, 12, 13]
+    assert _questions.ranked(5, scores, range(37), []) == [37, 38, 39]
+
+
+def test_a_committee_is_asked_where_it_is_split():
+    up, down = -np.arange(30.0), np.arange(30.0)
+    # Ten likely hits each: both ends have one vote of two, the middle none.
+    asked = _questions.committee(30, [up, down], 0, [0])
+    assert set(asked[:19]) == {*range(1, 10), *range(20, 30)}
+    assert 0 not in asked
+    assert _questions.committee(3, [up, up], 0, []) == [0, 1, 2]  # no split: the best
 
 
 def test_small_collections_and_only_bad_marks():
@@ -151,6 +172,38 @@ def test_rules_are_counts():
     assert table == {(1, 2): (2, 1.0), (2, 1): (2, 2 / 3), (2, 3): (2, 2 / 3), (3, 2): (2, 1.0)}
     assert association_rules([]) == []
     assert len(association_rules([[1, 2]], min_support=1, min_confidence=1.0)) == 2
+
+
+def test_features_that_only_the_relevant_share_weigh_most():
+    # features: shared by the relevant; shared by all; seen on one alone; never seen
+    has = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]], bool)
+    weights = shared_feature_weights([([0, 1], [3]), ([1, 2, 1], [3, 4])], has)
+    np.testing.assert_allclose(weights, [1.0, 0.5, 0.5, 0.5])
+    # 3 relevant pictures, 2 with the feature: 1 pair of 3; 1 of 1 irrelevant with it: 2 of 3 crossed.
+    some = np.array([[1], [1], [0], [1]], bool)
+    assert shared_feature_weights([([0, 1, 2], [3])], some) == pytest.approx([1 / 3])
+    assert shared_feature_weights([], has).tolist() == [0.5] * 4
+
+
+def test_belief_is_recursive_and_fades():
+    X, y = collection()
+    a = RecursiveBelief(X, weight=0.3)
+    one = a.mark(relevant=[0, 6], irrelevant=[1]).log_odds / 0.3
+    two = RecursiveBelief(X, weight=1.0).mark(relevant=[12], irrelevant=[2, 3]).log_odds
+    a.mark(relevant=[12], irrelevant=[2, 3])
+    np.testing.assert_allclose(a.log_odds, 0.3 * two + 0.7 * 0.3 * one)
+    spread = X.astype(float).var(axis=0).sum()
+
+    def log_density(i):
+        return -np.log1p(((X.astype(float) - X[i]) ** 2).sum(axis=1) / spread)
+
+    np.testing.assert_allclose(two, log_density(12) - 0.5 * (log_density(2) + log_density(3)))
+    clear = X[:, :3]  # the directions in which the classes differ
+    good, bad = np.flatnonzero(y == 0)[:3], np.flatnonzero(y != 0)[:10]
+    found = RecursiveBelief(clear).mark(relevant=good, irrelevant=bad).show(20)
+    assert np.mean(y[found] == 0) > 0.8
+    with pytest.raises(ValueError, match="weight must be"):
+        RecursiveBelief(X, weight=0)
 
 
 def test_a_clone_is_copied_up_to_its_shift():

@@ -9,10 +9,12 @@ from lookalike.learn._distance._kernel_discriminant import KernelDistanceDiscrim
 from lookalike.learn._distance._nearest import NearestMarginClassifier
 from lookalike.learn._evidence import Evidence
 from lookalike.learn._feedback._context import (
+    RecursiveBelief,
     TargetSearch,
     association_rules,
     collaborative_votes,
     region_importance,
+    shared_feature_weights,
 )
 from lookalike.learn._feedback._session import RelevanceFeedback
 from lookalike.learn._fused_classifier import FusedClassifier
@@ -69,6 +71,7 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "OnePerClassEnsemble",
     "OneShotKernel",
     "PrototypeClassifier",
+    "RecursiveBelief",
     "RelevanceFeedback",
     "ScoreFusion",
     "ShrinkageDiscriminant",
@@ -82,5 +85,6 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "collaborative_votes",
     "hyperplane_bound",
     "region_importance",
+    "shared_feature_weights",
     "trace_lines",
 ]

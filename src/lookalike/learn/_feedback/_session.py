@@ -8,9 +8,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.learn._feedback import _questions
 from lookalike.learn._feedback._strategies import STRATEGIES, negative_distances
 
 Array = NDArray[Any]
+
+QUESTIONS = ("best", "uncertain", "diverse", "ranked", "committee")
 
 
 class Found(NamedTuple):
@@ -126,10 +129,10 @@ class RelevanceFeedback:
     def scores(self) -> Array:
         """One score for each picture of the collection; larger is more relevant."""
         if self._scores is None:
-            self._scores = self._compute()
+            self._scores = self._compute(self.strategy)
         return self._scores
 
-    def _compute(self) -> Array:
+    def _compute(self, strategy: str) -> Array:
         good = np.array(self.relevant, np.intp)
         bad = np.array(self.irrelevant, np.intp)
         start = [*self._given, *self.vectors[good].astype(np.float64)]
@@ -144,7 +147,7 @@ class RelevanceFeedback:
             return negative_distances(self.vectors, query)
         rng = np.random.RandomState(self.random_state)
         marked = good if self._given else good[1:]
-        return STRATEGIES[self.strategy](self.vectors, query, marked, bad, rng)
+        return STRATEGIES[strategy](self.vectors, query, marked, bad, rng)
 
     def results(self, top: int = 20, *, marked: bool = True) -> list[Found]:
         """The best pictures, best first; ``marked=False`` leaves out those that have a mark.
@@ -168,50 +171,26 @@ class RelevanceFeedback:
         ----------
         n : int, default=5
             How many.
-        by : {"best", "uncertain", "diverse"}, default="best"
+        by : {"best", "uncertain", "diverse", "ranked", "committee"}, default="best"
             The best unmarked results; those nearest to where relevance is undecided (between the scores
-            of what is marked relevant and what is not); or good results that differ from one another.
+            of what is marked relevant and what is not); good results that differ from one another; those
+            about a rank that moves on with each surplus of relevant marks; or those that the strategies
+            disagree about.
         """
-        scores = self.scores().astype(np.float64, copy=True)
         marked = [*self.relevant, *self.irrelevant]
+        if by == "committee":
+            members = [self._compute(strategy) for strategy in STRATEGIES]
+            return _questions.committee(n, members, len(self.relevant), marked)
+        scores = self.scores().astype(np.float64, copy=False)
         if by == "best":
-            order = np.argsort(-scores, kind="stable")
-            return [int(i) for i in order[: n + len(marked)] if i not in set(marked)][:n]
+            return _questions.best(n, scores, marked)
         if by == "uncertain":
-            gap = np.abs(scores - self._boundary(scores))
-            gap[marked] = np.inf
-            order = np.argsort(gap, kind="stable")
-            return [int(i) for i in order[:n] if np.isfinite(gap[i])]
+            return _questions.uncertain(n, scores, self.relevant, self.irrelevant)
+        if by == "ranked":
+            return _questions.ranked(n, scores, self.relevant, self.irrelevant)
         if by == "diverse":
-            return self._diverse(n, scores, marked)
-        raise ValueError(f"by must be 'best', 'uncertain' or 'diverse', but is {by!r}.")
-
-    def _boundary(self, scores: Array) -> float:
-        """Where relevance is undecided: half way between the marks, or the score of a likely last hit."""
-        if self.relevant and self.irrelevant:
-            return float(0.5 * (np.median(scores[self.relevant]) + np.median(scores[self.irrelevant])))
-        rank = min(len(scores) - 1, 2 * len(self.relevant) + 10)
-        return float(np.sort(scores)[::-1][rank])
-
-    def _diverse(self, n: int, scores: Array, marked: list[int]) -> list[int]:
-        """Among the best few, each next one is as far as can be from the marked and the chosen."""
-        scores[marked] = -np.inf
-        pool = np.argsort(-scores, kind="stable")[: 10 * n]
-        pool = pool[np.isfinite(scores[pool])]
-        if not len(pool):
-            return []
-        x = self.vectors[pool].astype(np.float64)
-        chosen = [0]
-        near = -negative_distances(x, x[0])
-        for i in marked:
-            near = np.minimum(near, -negative_distances(x, self.vectors[i].astype(np.float64)))
-        near[0] = -np.inf
-        while len(chosen) < min(n, len(pool)):
-            j = int(near.argmax())
-            chosen.append(j)
-            near = np.minimum(near, -negative_distances(x, x[j]))
-            near[chosen] = -np.inf
-        return [int(pool[j]) for j in chosen]
+            return _questions.diverse(n, scores, self.vectors, marked)
+        raise ValueError(f"by must be one of {', '.join(QUESTIONS)}, but is {by!r}.")
 
     def to_dict(self) -> dict[str, Any]:
         """The session without its vectors, as plain data."""

@@ -27,7 +27,7 @@ from lookalike.learn._distance._nearest import class_distances, distances
 
 Array = NDArray[Any]
 
-PRIOR = 20  # pictures that the variance of the whole collection counts for
+PRIOR = 20  # pictures that the mean variance of the whole collection counts for
 SAMPLE = 100  # unmarked pictures that stand for the irrelevant ones where few are marked
 
 
@@ -127,8 +127,9 @@ def gaussian(vectors: Array, query: Array, relevant: Array, irrelevant: Array, r
     positives = np.concatenate([query[None], vectors[relevant].astype(np.float64)])
     centre = positives.mean(axis=0)
     sample = vectors[:: max(1, len(vectors) // 1000)].astype(np.float64)
-    whole = sample.var(axis=0) + 1e-12 * sample.var() + 1e-300
-    # Few positives say little of a variance: they are weighed against some of the whole collection.
+    # Few positives say little of a variance: they are weighed against one that is the same in every
+    # direction, so that without marks the order is that of the plain search.
+    whole = sample.var(axis=0).mean() + 1e-300
     n = len(positives)
     variance = (positives.var(axis=0) * n + PRIOR * whole) / (n + PRIOR)
     scale = np.sqrt(variance)
