@@ -1,5 +1,8 @@
 """Taxonomies, sigmoids, and the ensembles that give words."""
 
+import shutil
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -112,6 +115,43 @@ def test_wordnet_from_its_files(tmp_path, wordnet):
     assert wordnet.senses("qwertyuiop") == []
     with pytest.raises(LookalikeError, match="no WordNet in"):
         find_wordnet(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def nltk_wordnet(wordnet, tmp_path_factory):
+    """nltk's reader over a copy of the same files, with what it asks for and Debian leaves out."""
+    nltk = pytest.importorskip("nltk")
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    place = tmp_path_factory.mktemp("nltk") / "corpora" / "wordnet"
+    place.mkdir(parents=True)
+    for file in find_wordnet().iterdir():
+        if file.is_file() and file.suffix:
+            shutil.copy(file, place)
+    (place / "lexnames").write_text("".join(f"{i:02d}\tcategory{i}\t1\n" for i in range(45)), "utf-8")
+    (place / "index.sense").touch()
+    nltk.data.path.append(str(place.parents[1]))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it misses other languages
+            yield WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
+    finally:
+        nltk.data.path.remove(str(place.parents[1]))
+
+
+def test_our_reader_agrees_with_nltk(wordnet, nltk_wordnet):
+    nouns = "beach mountain dog bank sky room street flower iris pond mouse lily_of_the_valley person London"
+    for noun in nouns.split():
+        theirs = nltk_wordnet.synsets(noun, "n")
+        assert wordnet.senses(noun) == [s.offset() for s in theirs]
+        for sense in theirs:
+            # Of several hypernyms ours is the first in WordNet's own order, which nltk does not keep.
+            chains = [[s.offset() for s in chain] for chain in sense.hypernym_paths()]
+            assert wordnet.path(sense.offset()) in chains
+        below = {s.offset() for s in theirs[0].closure(lambda s: s.hyponyms())}
+        assert wordnet.n_hyponyms(theirs[0].offset()) == len(below)
+    for plural in ("mice", "beaches", "cities", "women", "boxes"):
+        assert wordnet.lemma(plural) == nltk_wordnet.morphy(plural, "n")
 
 
 def test_a_taxonomy_from_wordnet(wordnet):

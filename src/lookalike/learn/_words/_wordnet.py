@@ -1,7 +1,8 @@
 """The noun hierarchy of WordNet, read from its database files as Debian's ``wordnet-base`` lays them down.
 
 Only what a taxonomy needs: the senses of a noun, the first hypernym of a sense, and how many hyponyms it
-has. Entries are found by their byte offset, so nothing is parsed that is not asked for.
+has. Entries are found by their byte offset, so nothing is parsed that is not asked for. (nltk's reader asks
+for files that ``wordnet-base`` does not have; the tests compare with it over a copy that has them.)
 """
 
 from __future__ import annotations
