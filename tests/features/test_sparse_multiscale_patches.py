@@ -138,6 +138,7 @@ def test_packing_loses_nothing():
     stored = feature.pack(bag)
     assert stored.dtype == np.int16
     assert (feature.unpack(stored) == bag).all()
+    assert feature.pack(np.array([-600.0, 600.0])).tolist() == [-32768, 32767]
 
 
 def test_the_largest_are_chosen_stably():

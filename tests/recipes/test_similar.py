@@ -33,13 +33,24 @@ def test_every_similarity_ranks_a_collection(collection, name):
 
 
 def test_patches_are_those_of_the_formula(collection):
-    made, _ = collection
-    uris, bags = made.bags("sparse-multiscale-patches")
+    made, folder = collection
+    uris, kept = made.bags("sparse-multiscale-patches")
+    images = [np.asarray(Image.open(folder / f"{i}.png").convert("RGB")) for i in range(8)]
+    bags = get_feature("sparse-multiscale-patches").extract(images)
+    np.testing.assert_array_equal(kept.values, bags.values)  # what is on disk is what was extracted
     want = PatchDissimilarity().fit(bags).pairwise(bags[[2, 5]]).mean(axis=0)
     found = find_similar(made, [uris[2], uris[5]], similarity="smp-kl", k=6)
     assert found.feature == "sparse-multiscale-patches" and found.similarity == "patches"
     got = {hit.uri: -hit.similarity for hit in found.hits}
     assert got == pytest.approx({uris[i]: want[i] for i in range(8) if i not in (2, 5)}, abs=1e-5)
+
+
+def test_a_copy_outside_the_collection_finds_its_original(collection, tmp_path):
+    made, folder = collection
+    for i in (0, 3, 6):
+        (tmp_path / f"copy{i}.png").write_bytes((folder / f"{i}.png").read_bytes())
+        found = find_similar(made, [tmp_path / f"copy{i}.png"], similarity="patches", k=8)
+        assert len(found.hits) == 8 and found.hits[0].uri.endswith(f"/{i}.png")
 
 
 def test_divergences_are_those_of_histograms(collection, tmp_path):

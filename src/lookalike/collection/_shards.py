@@ -22,7 +22,7 @@ from lookalike.collection._keys import hash_array, positions
 from lookalike.collection._tables import SCHEMAS, Tables, bag_schema, now, vector_schema
 from lookalike.features import Feature
 
-SEAL_BYTES = 64 * 2**20
+SEAL_BYTES = 32 * 2**20
 SEAL_FRAGMENTS = 256
 
 
@@ -37,7 +37,7 @@ class FeatureColumn:
     table : str
         How the names of its tables begin.
     dtype, scale
-        How bags are packed: ``round(value * scale)`` for unsigned integers.
+        How bags are packed: ``round(value * scale)`` for integers.
 
     Examples
     --------
@@ -222,6 +222,6 @@ class Shards:
         flat = np.frombuffer(content, np.uint8, size, int(ends[0])) if size else np.zeros(0, np.uint8)
         width = dtype.itemsize * self.column.dim
         values = flat.view(dtype).reshape(-1, self.column.dim).astype(np.float32)
-        if dtype.kind == "u":
+        if dtype.kind in "iu":
             values /= np.float32(self.column.scale)
         return Bags(values, (ends - ends[0]) // width)

@@ -121,15 +121,17 @@ class Feature(ABC):
     def pack(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values as they should be kept on disk (``storage_dtype``)."""
         dtype = np.dtype(self.storage_dtype)
-        if dtype.kind != "u":
+        if dtype.kind not in "iu":
             return np.asarray(values).astype(dtype, copy=False)
         scaled = np.rint(np.asarray(values, np.float32) * np.float32(self.storage_scale))
-        return np.clip(scaled, 0, np.iinfo(dtype).max).astype(dtype)
+        limits = np.iinfo(dtype)
+        return np.clip(scaled, limits.min, limits.max).astype(dtype)
 
     def unpack(self, stored: NDArray[Any]) -> NDArray[np.float32]:
         """The values again, from what ``pack`` gave."""
         values = np.asarray(stored).astype(np.float32, copy=False)
-        return values / np.float32(self.storage_scale) if np.dtype(self.storage_dtype).kind == "u" else values
+        packed = np.dtype(self.storage_dtype).kind in "iu"
+        return values / np.float32(self.storage_scale) if packed else values
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.settings)

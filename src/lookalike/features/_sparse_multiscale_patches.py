@@ -13,7 +13,7 @@ from lookalike.arrays import Bags
 from lookalike.features._feature import Feature, Image
 
 BAND_DIMS = (18, 18, 18, 27)  # three high-frequency bands from fine to coarse, then the low-pass image
-SCALE = 64.0  # steps of a grey level on disk
+SCALE = 64.0  # steps of a grey level on disk: far finer than the noise of 8-bit images
 TO_YUV = np.array(
     [
         [0.299, 0.587, 0.114],
@@ -139,15 +139,6 @@ class SparseMultiscalePatches(Feature):
         if self.border == "valid":
             windows = windows[:, 1:-1, 1:-1]
         return np.asarray(windows.transpose(1, 2, 0, 3, 4).reshape(-1, 27))
-
-    def pack(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sixty-fourths of a grey level in 16 bits: far finer than the noise of 8-bit images."""
-        steps = np.rint(np.asarray(values, np.float32) * np.float32(SCALE))
-        return np.clip(steps, -32768, 32767).astype(np.int16)
-
-    def unpack(self, stored: NDArray[Any]) -> NDArray[np.float32]:
-        """The values again, from what ``pack`` gave."""
-        return np.asarray(stored).astype(np.float32) * np.float32(1 / SCALE)
 
 
 def patch_bands(bags: Bags) -> list[Bags]:

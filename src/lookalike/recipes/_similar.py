@@ -214,9 +214,11 @@ def _by_patches(
         return []
     names = [hit.uri for hit in left]
     found, bags = collection.bags(feature, uris=names)
-    full = quick.fit(bags).pairwise(asked).mean(axis=0)
+    order, ranked = quick.set_params(preselect=None).fit(bags).rank(asked)
+    full = np.empty_like(ranked)
+    np.put_along_axis(full, order, ranked, axis=1)  # a copy of an example is as near as the nearest
     progress(Step("search", len(uris), len(uris)))
-    return _best(found.tolist(), full, k)
+    return _best(found.tolist(), full.mean(axis=0), k)
 
 
 def _best(uris: list[str], values: NDArray[np.float64], k: int) -> list[Hit]:
