@@ -17,10 +17,9 @@ from distributions_data import Representations, draws, listing
 from distributions_embeddings import embeddings
 from distributions_fisher import fisher
 from distributions_machine import Store, as_kernels, best_cost, log, machine, rates
-from distributions_pairs import LITERAL, Form, choose_form, held_out_rates, weights_of_draws
+from distributions_pairs import LITERAL, Form, choose_context, choose_form, own_as_largest, weights_of_draws
 from scipy.special import softmax
 
-from lookalike.bags import Mixtures
 from lookalike.learn import SparseLogisticRegression
 from lookalike.similarity import (
     additive_kernel,
@@ -33,16 +32,10 @@ from lookalike.similarity import (
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "reproduction" / "distributions.md"
 OBJECTIVES = {"MOM-PPK": "bhattacharyya", "MOM-KL": "kl"}
-CONTEXTS = {f"CTXT {sharpness:g}": sharpness for sharpness in (1.0, 0.3, 0.1, 0.03)}
 SYSTEMS = ("BOV", "PPK", "KLK", "MOM-PPK", "MOM-KL", "CTXT")
 LITERALS = ("PPK printed", "MOM-PPK literal", "MOM-KL literal", "CTXT literal")
 # Chosen among six shares on a part of the first draw of training images, for KLK; all systems use it.
 SPARSE = SparseLogisticRegression(penalty=0.001, tol=0.03)
-
-
-def context(mixtures: Mixtures, sharpness: float) -> np.ndarray:
-    """Contextual similarities of all pairs."""
-    return contextual_similarity(mixtures, n_iter=LITERAL.n_iter, sharpness=sharpness)
 
 
 class Systems:
@@ -69,7 +62,15 @@ class Systems:
         if name.startswith("PPK"):
             exponent = 1 if name.endswith("printed") else "rho"
             return self._kept(name, lambda: probability_product(made.mixtures(), weight_exponent=exponent))
-        return self._kept(name, lambda: context(made.mixtures(), CONTEXTS[name]))
+        form = self.form(name)
+        return self._kept(
+            f"CTXT {form.sharpness:g} {form.n_iter}",
+            lambda: contextual_similarity(made.mixtures(), n_iter=form.n_iter, sharpness=form.sharpness),
+        )
+
+    def form(self, name: str) -> Form:
+        """How a system with iterations is used."""
+        return LITERAL if name.endswith("literal") else self.forms[name]
 
     def _kept(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         return self.store.array(f"pairs/{self.stem}-{name.replace(' ', '-')}", make)
@@ -78,15 +79,19 @@ class Systems:
         """Similarity vectors of the training and of the other images."""
         train = self.masks[draw]
         if name.startswith("MOM"):
-            form = LITERAL if name.endswith("literal") else self.forms[name]
-            omega = self._weights(name.split()[0], form, draw) ** form.power
-        else:
-            if name.startswith("CTXT"):
-                name = "CTXT 1" if name.endswith("literal") else f"CTXT {self.forms['CTXT'].sharpness:g}"
-            omega = self.matrix(name)[:, train]
-            if name == "KLK":
-                omega = np.exp(-mean_bandwidth(omega[train]) * omega)
-        return omega[train], omega[~train]
+            form = self.form(name)
+            rows = self._weights(name.split()[0], form, draw) ** form.power
+            return rows[train], rows[~train]
+        rows = self.matrix(name)[:, train]
+        a, b = rows[train], rows[~train]
+        if name == "KLK":
+            gamma = mean_bandwidth(a)
+            return np.exp(-gamma * a), np.exp(-gamma * b)
+        if name.startswith("CTXT"):
+            form = self.form(name)
+            a = own_as_largest(a) if form.largest else a
+            return a**form.power, b**form.power
+        return a, b
 
     def _weights(self, name: str, form: Form, draw: int) -> np.ndarray:
         """Weights of the reference images; those of all draws and both forms are made together."""
@@ -172,13 +177,9 @@ def forms_of(store: Store, data: Path) -> dict[str, Form]:
             store.put(f"forms/{name}", {"best": best, "rates": found})
             log(f"{name}: {best}: {found[str(best)]:.1f}; as the thesis: {found[str(LITERAL)]:.1f}")
     if "forms/CTXT" not in store.figures():
-        inside = made.mixtures()[np.flatnonzero(train)]
-        found = held_out_rates(
-            {name: context(inside, sharpness) for name, sharpness in CONTEXTS.items()}, y[train]
-        )
-        best = max(found, key=lambda name: found[name])
-        store.put("forms/CTXT", {"best": Form(sharpness=CONTEXTS[best]), "rates": found})
-        log(f"CTXT: {found}")
+        best, found = choose_context(made.mixtures(), y, train)
+        store.put("forms/CTXT", {"best": best, "rates": found})
+        log(f"CTXT: {best}: {found[str(best)]:.1f}; as the thesis: {found[str(LITERAL)]:.1f}")
     return {name: Form(*store.figures()[f"forms/{name}"]["best"]) for name in (*OBJECTIVES, "CTXT")}
 
 
@@ -196,9 +197,9 @@ def scene15(data: Path, store: Store, n_draws: int) -> None:
 
 
 def sparse(data: Path, store: Store, n_draws: int) -> None:
-    """The same by the thesis's own learner, which takes longer: fewer draws."""
+    """The same by the thesis's own learner."""
     systems = scene_systems(data, store, n_draws)
-    measure(store, [systems], SYSTEMS, "scene15", min(2, n_draws), "sparse")
+    measure(store, [systems], SYSTEMS, "scene15", n_draws, "sparse")
 
 
 def cross(data: Path, store: Store, n_draws: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from distributions_machine import COSTS, as_kernels, inner_part, machine, rates
@@ -12,30 +12,28 @@ from distributions_machine import COSTS, as_kernels, inner_part, machine, rates
 from lookalike.arrays import row_blocks
 from lookalike.bags import MixtureOfReferences, Mixtures
 from lookalike.bags._gaussians import References
+from lookalike.similarity import contextual_similarity
 
 
 class Form(NamedTuple):
-    """How mixtures of references are made and handed to the learner; the default is the thesis's."""
+    """How mixtures of references, or contexts, are made and handed to the learner; default: the thesis's."""
 
     sharpness: float = 1.0
     n_iter: int = 4  # the thesis finds 3 to 5 best
-    exclude_self: bool = False
+    largest: bool = False  # a training image's likeness to itself becomes its largest one to another
     power: float = 1.0
+    sqrt: bool = False  # of the weights of the components
 
     def __str__(self) -> str:
         parts = [f"sharpness {self.sharpness:g}", f"{self.n_iter} iteration{'s' * (self.n_iter > 1)}"]
-        parts += ["not its own reference"] if self.exclude_self else []
-        parts += [f"weights to the power {self.power:g}"] if self.power != 1 else []
+        parts += ["own weight as the largest other"] if self.largest else []
+        parts += ["square roots of the components' weights"] if self.sqrt else []
+        parts += [f"to the power {self.power:g}"] if self.power != 1 else []
         return ", ".join(parts)
 
 
 LITERAL = Form()
-GRID = {
-    "sharpness": (1.0, 0.3, 0.1, 0.03),
-    "n_iter": (1, 2, 4),
-    "exclude_self": (False, True),
-    "power": (1.0, 0.5),
-}
+SHARPNESS, ITERATIONS, POWERS = (1.0, 0.3), (1, 2, 4), (1.0, 0.5, 0.25)
 
 
 class Weights:
@@ -56,10 +54,14 @@ class Weights:
     def of(self, logs: np.ndarray, rows: np.ndarray, references: np.ndarray, form: Form) -> np.ndarray:
         """The weights of these references for these rows; ``logs`` is left as it is."""
         model = MixtureOfReferences(
-            objective=self.objective, n_iter=form.n_iter, sharpness=form.sharpness, scaled=True
+            objective=self.objective,
+            n_iter=form.n_iter,
+            sharpness=form.sharpness,
+            sqrt_weights=form.sqrt,
+            exclude_self="largest",
         )
         own = None
-        if form.exclude_self:
+        if form.largest:
             place = np.full(len(self.mixtures), -1)
             place[references] = np.arange(len(references))
             own = place[rows]
@@ -84,7 +86,11 @@ def choose_form(
     """The form with the best rate on a third of one training set; the other two thirds are references."""
     inside, labels = mixtures[np.flatnonzero(train)], y[train]
     inner = inner_part(labels)
-    forms = [Form(*v) for v in product(GRID["sharpness"], GRID["n_iter"], GRID["exclude_self"])]
+    roots = (False, True) if objective == "bhattacharyya" else (False,)
+    forms = [
+        Form(sharpness, n_iter, largest, sqrt=sqrt)
+        for sharpness, n_iter, largest, sqrt in product(SHARPNESS, ITERATIONS, (False, True), roots)
+    ]
     parts: dict[Form, list[np.ndarray]] = {form: [] for form in forms}
     weights = Weights(inside, objective)
     for rows, logs in weights.blocks():
@@ -93,7 +99,7 @@ def choose_form(
     found: dict[Form, float] = {}
     for form in forms:
         omega = np.concatenate(parts[form])
-        for power in GRID["power"]:
+        for power in POWERS:
             found[form._replace(power=power)] = best_rate(omega**power, labels, inner)
     best = max(found, key=lambda form: found[form])
     return best, {str(form): rate for form, rate in found.items()}
@@ -105,7 +111,26 @@ def best_rate(X: np.ndarray, y: np.ndarray, inner: np.ndarray) -> float:
     return max(rates(machine(C).fit(a, y[inner]).decision_function(b), y[~inner])[0] for C in COSTS)
 
 
-def held_out_rates(options: dict[Any, Any], y: np.ndarray) -> dict[Any, float]:
-    """The same for several similarities of all pairs of training images."""
-    inner = inner_part(y)
-    return {name: best_rate(S[:, inner], y, inner) for name, S in options.items()}
+def choose_context(mixtures: Mixtures, y: np.ndarray, train: np.ndarray) -> tuple[Form, dict[str, float]]:
+    """The same for contextual similarities."""
+    inside, labels = mixtures[np.flatnonzero(train)], y[train]
+    inner = inner_part(labels)
+    found: dict[Form, float] = {}
+    for sharpness, n_iter in product(SHARPNESS, ITERATIONS):
+        near = contextual_similarity(inside, inside[inner], n_iter=n_iter, sharpness=sharpness)
+        for largest, power in product((False, True), POWERS[:2]):
+            form = Form(sharpness, n_iter, largest, power)
+            rows = near.copy()
+            if largest:
+                rows[inner] = own_as_largest(near[inner])
+            found[form] = best_rate(rows**power, labels, inner)
+    best = max(found, key=lambda form: found[form])
+    return best, {str(form): rate for form, rate in found.items()}
+
+
+def own_as_largest(square: np.ndarray) -> np.ndarray:
+    """Similarities of images to themselves, the own one of each replaced by the largest other one."""
+    out = square.copy()
+    np.fill_diagonal(out, -np.inf)
+    np.fill_diagonal(out, out.max(1))
+    return out

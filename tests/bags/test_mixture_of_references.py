@@ -206,6 +206,24 @@ def test_an_image_can_leave_itself_out():
         MixtureOfReferences(exclude_self=True).fit_transform(m[:1])
 
 
+@pytest.mark.parametrize("objective", ["kl", "bhattacharyya", "sampling"])
+def test_its_own_weight_can_be_the_largest_of_the_others(objective):
+    m = random_mixtures(np.random.default_rng(4), 6)
+    settings = {"objective": objective, "random_state": 0}
+    without = MixtureOfReferences(exclude_self=True, **settings).fit_transform(m)
+    ours = MixtureOfReferences(exclude_self="largest", **settings).fit_transform(m)
+    others = ~np.eye(6, dtype=bool)
+    assert np.allclose(ours[others], without[others])
+    assert np.allclose(np.diag(ours), without.max(1))
+
+
+def test_small_weights_count_more_with_a_power_below_one():
+    m = random_mixtures(np.random.default_rng(8), 5)
+    plain = weights(m, m, scaled=True)
+    assert np.allclose(weights(m, m, scaled=True, power=0.25), plain**0.25)
+    assert np.allclose((weights(m, m, power=0.5) ** 2).sum(1), 1)
+
+
 def test_a_tempered_image_votes_less_for_itself():
     rng = np.random.default_rng(7)
     m = random_mixtures(rng, 12, 4, 30)

@@ -42,15 +42,20 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
     sqrt_weights : bool, default=False
         With "bhattacharyya", weigh component i by the square root of its weight: a tighter bound for
         one-to-one, whose maximum for a reference image is that image.
-    exclude_self : bool, default=False
-        In ``fit_transform``, an image that is a reference has weight 0 in its own description.
+    exclude_self : bool or "largest", default=False
+        In ``fit_transform``, an image that is a reference has weight 0 in its own description; with "largest"
+        it then takes the largest of its other weights. A new image has no reference that is itself: the
+        second makes the rows a classifier learns from most like those of new images. See the notes.
     n_references : int or None, default=None
         How many references are kept; None keeps all images given to ``fit``.
     selection : {"balanced", "random", "spread"}, default="balanced"
         How they are chosen: equally many from each class (at random within it, without labels among all),
         at random, or each farthest from those already chosen.
     scaled : bool, default=False
-        Multiply by the number of references, so that the mean of a row is 1.
+        Multiply by the number of references, so that the mean of a row is 1 (before ``power``).
+    power : float, default=1
+        Exponent of the weights that are given back. Below 1 it lets small weights count: with 1/2 the dot
+        product of two rows is the overlap of two distributions over the references. Not in [1]_.
     n_samples : int, default=1000
         Descriptors drawn from each mixture by "sampling".
     random_state : int, RandomState or None, default=None
@@ -60,6 +65,11 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
     references_ : Mixtures
     reference_indices_ : array of int
         Their places among the images given to ``fit``.
+
+    Notes
+    -----
+    Taken literally, a training image gives nearly all its weight to itself after four iterations, and a
+    classifier learns from that weight alone, which no new image has. ``exclude_self="largest"`` mends it.
 
     References
     ----------
@@ -82,10 +92,11 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "sharpness": [Interval(Real, 0, None, closed="neither")],
         "sqrt_weights": ["boolean"],
-        "exclude_self": ["boolean"],
+        "exclude_self": ["boolean", StrOptions({"largest"})],
         "n_references": [None, Interval(Integral, 1, None, closed="left")],
         "selection": [StrOptions({"balanced", "random", "spread"})],
         "scaled": ["boolean"],
+        "power": [Interval(Real, 0, None, closed="neither")],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -98,10 +109,11 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
         n_iter: int = 4,
         sharpness: float = 1.0,
         sqrt_weights: bool = False,
-        exclude_self: bool = False,
+        exclude_self: bool | str = False,
         n_references: int | None = None,
         selection: str = "balanced",
         scaled: bool = False,
+        power: float = 1.0,
         n_samples: int = 1000,
         random_state: Any = None,
     ) -> None:
@@ -114,6 +126,7 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.n_references = n_references
         self.selection = selection
         self.scaled = scaled
+        self.power = power
         self.n_samples = n_samples
         self.random_state = random_state
 
@@ -177,7 +190,7 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
         for block in row_blocks(len(mixtures), references.bytes_per_query):
             logs = references.logs(mixtures[block])
             out[block] = self._maximise(logs, mixtures.weights[block], None if own is None else own[block])
-        return out * len(self.references_) if self.scaled else out
+        return self._finished(out)
 
     def _by_sampling(self, X: Any, own: NDArray[Any] | None) -> NDArray[Any]:
         rng = check_random_state(self.random_state)
@@ -193,7 +206,14 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
             logs = densities(bag.astype(out.dtype, copy=False))[:, None, :]
             weights = np.full((1, len(bag)), 1 / len(bag), out.dtype)
             out[i] = self._maximise(logs, weights, None if own is None else own[i : i + 1])[0]
-        return out * len(self.references_) if self.scaled else out
+        return self._finished(out)
+
+    def _finished(self, omega: NDArray[Any]) -> NDArray[Any]:
+        if self.scaled:
+            omega *= omega.shape[1]
+        if self.power != 1:
+            omega **= self.power
+        return omega
 
     def _maximise(self, logs: NDArray[Any], weights: NDArray[Any], own: NDArray[Any] | None) -> NDArray[Any]:
         if self.sharpness != 1:
@@ -202,10 +222,12 @@ class MixtureOfReferences(TransformerMixin, BaseEstimator):  # type: ignore[misc
             known = np.flatnonzero(own >= 0)
             logs[:, known, own[known]] = -np.inf
         if self.objective != "bhattacharyya":
-            return mixture_proportions(logs, weights, self.n_iter)
-        if self.sqrt_weights:
-            weights = np.sqrt(weights)
-        return overlap_proportions(logs, weights, self.n_iter)
+            omega = mixture_proportions(logs, weights, self.n_iter)
+        else:
+            omega = overlap_proportions(logs, np.sqrt(weights) if self.sqrt_weights else weights, self.n_iter)
+        if own is not None and self.exclude_self == "largest":
+            omega[known, own[known]] = omega[known].max(1)
+        return omega
 
 
 def mixture_proportions(logs: NDArray[Any], weights: NDArray[Any], n_iter: int) -> NDArray[Any]:
