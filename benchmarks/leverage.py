@@ -3,14 +3,16 @@
 Every row is a ratio measured in one run, in turns, as a median; growth and memory are measured in processes
 of their own. Run all of it (about six minutes on two cores) or some of it with
 
-    python benchmarks/leverage.py graph rounds literal growth memory
+    python benchmarks/leverage.py [--write] graph rounds literal growth memory search-memory
 
-The graph row needs faiss (the extra ``bench``).
+``--write`` puts the rows into docs/reproduction/leveraged-neighbours.md, beside those of parts that were not
+run. The graph row needs faiss (the extra ``bench``).
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import time
@@ -19,10 +21,14 @@ from statistics import median
 
 import numpy as np
 
+import _markers
 from lookalike.learn import _leverage as core
 from lookalike.neighbors import ExactIndex, KNNGraph
 
 POINTS, DIM, CLASSES, K = 100_000, 128, 15, 11
+PAGE = "reproduction/leveraged-neighbours.md"
+HEAD = ["what", "measured", "goal", "how"]
+ROWS: list[list[str]] = []
 
 
 def samples(m: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +54,8 @@ def in_turns(rounds: int, *works: Callable[[], object]) -> list[float]:
 
 
 def row(name: str, value: float, limit: str, note: str) -> None:
-    print(f"| {name} | {value:.3g} | {limit} | {note} |", flush=True)
+    ROWS.append([name, f"{value:.3g}", limit, note])
+    print("| " + " | ".join(ROWS[-1]) + " |", flush=True)
 
 
 def edges_of(graph: KNNGraph, y: np.ndarray, kernel: str = "uniform") -> core.Edges:
@@ -159,28 +166,48 @@ def growth() -> None:
     row("growth of time over T·log T, T → 8 T", unit[-1] / unit[0], "≤ 1", f"{note}; start {start:.2f} s")
 
 
-def memory_of(m: int) -> None:
-    import resource
+def peak() -> float:
+    """The most memory that this process has had, in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
-    indices, y = ring(m)
-    edges = core.multiclass_edges(indices, y, CLASSES)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    taken = seconds(lambda: core.boost(edges))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{before} {peak} {taken}")
+
+def memory_of(kind: str, m: int) -> None:
+    """Run by :func:`grown` in a process of its own."""
+    if kind == "boost":
+        indices, y = ring(m)
+        edges = core.multiclass_edges(indices, y, CLASSES)
+        taken = seconds(lambda: core.boost(edges))
+    else:
+        X, _ = samples(m)
+        taken = seconds(lambda: KNNGraph.build(X, n_neighbors=K))
+    print(f"{peak()} {taken}")
+
+
+def grown(kind: str, sizes: tuple[int, int, int]) -> tuple[list[float], str]:
+    """Peak memory of three sizes, and in words."""
+    found = []
+    for m in sizes:
+        command = [sys.executable, __file__, "--memory-of", kind, str(m)]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found.append([float(v) for v in out.split()])
+    note = ", ".join(f"m = {m:,}: {gib:.2f} GiB, {t:.1f} s" for m, (gib, t) in zip(sizes, found))
+    return [gib for gib, _ in found], note
 
 
 def memory() -> None:
-    found = {}
-    for m in (250_000, 500_000, 1_000_000):
-        out = subprocess.run(
-            [sys.executable, __file__, "--memory-of", str(m)], capture_output=True, text=True, check=True
-        ).stdout
-        found[m] = [float(v) for v in out.split()]
-    grown = [found[m][1] - found[250_000][1] for m in (500_000, 1_000_000)]
-    note = ", ".join(f"m = {m:,}: {peak / 1024:.2f} GiB, {t:.1f} s" for m, (_, peak, t) in found.items())
-    row("memory added by 750,000 points ÷ by 250,000", grown[1] / grown[0], "≤ 3 (linear)", note)
-    row("GiB for a million points, k = 11", found[1_000_000][1] / 1024, "≤ 24", "boosting, with its graph")
+    gib, note = grown("boost", (250_000, 500_000, 1_000_000))
+    ratio = (gib[2] - gib[0]) / (gib[1] - gib[0])
+    row("memory of boosting added by 750,000 points ÷ by 250,000", ratio, "≤ 3 (linear)", note)
+    row("GiB to boost a million points, k = 11", gib[2], "≤ 24", "measured, with the graph")
+
+
+def search_memory() -> None:
+    """A million points would take the search an hour; its memory is drawn on from fewer."""
+    gib, note = grown("search", (25_000, 50_000, 100_000))
+    ratio = (gib[2] - gib[0]) / (gib[1] - gib[0])
+    row("memory of the graph's search added by 75,000 points ÷ by 25,000", ratio, "≤ 3 (linear)", note)
+    million = gib[2] + 900_000 / 75_000 * (gib[2] - gib[0])
+    row("GiB to search the graph of a million points", million, "≤ 24", "extrapolated from these three")
 
 
 PARTS = {
@@ -189,21 +216,26 @@ PARTS = {
     "literal": literal_beside_rounds,
     "growth": growth,
     "memory": memory,
+    "search-memory": search_memory,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
-    parser.add_argument("--memory-of", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help="put the table into the document")
+    parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--data", help="not needed: the points are drawn")
     options = parser.parse_args()
     if options.memory_of:
-        memory_of(options.memory_of)
+        memory_of(options.memory_of[0], int(options.memory_of[1]))
         return
-    print("| what | measured | reach | |\n|---|---|---|---|")
+    print("| what | measured | goal | how |\n|---|---|---|---|")
     for part in options.parts:
         PARTS[part]()
+    if options.write:
+        kept = _markers.rows_of(PAGE, "speed") | {line[0]: line for line in ROWS}
+        _markers.write(PAGE, "speed", _markers.table(HEAD, list(kept.values())))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,14 @@ import numpy as np
 from PIL import Image
 from sklearn.decomposition import PCA
 from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 
 from lookalike.bags import BagOfWords, Bags
 from lookalike.features import DenseSift, EfficientNetLite0, Gist
 from lookalike.learn import ITML, MLNNClassifier, UNNClassifier, WeightedNeighborsClassifier
 from lookalike.neighbors import KNNGraph
+from lookalike.similarity import additive_kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reproduction" / "leveraged-neighbours.md"
@@ -344,6 +347,10 @@ def word_rates(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> di
         ),
     }.items():
         rates[name] = percent(y[b], model.fit(H[a], y[a], graph=graph).predict(H[b]))
+    machine = GridSearchCV(SVC(kernel="precomputed"), {"C": [1.0, 10.0, 100.0]}, cv=3)
+    machine.fit(additive_kernel(H[a], kind="intersection"), y[a])
+    answers = machine.predict(additive_kernel(H[b], H[a], kind="intersection"))
+    rates["SVM, intersection kernel"] = percent(y[b], answers)
     return rates
 
 

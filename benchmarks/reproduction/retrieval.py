@@ -1,10 +1,10 @@
 """Retrieval by multiscale patches, measured on corel1k: writes tables of docs/reproduction/retrieval.md.
 
-    python benchmarks/reproduction/retrieval.py [--data PATH] [--queries-per-class 10] [--seconds 400]
+    python benchmarks/reproduction/retrieval.py [--data PATH] [--queries-per-class 25] [--seconds 400]
 
 What is measured is kept under ``--cache`` and a run goes on where the last one stopped; after ``--seconds``
-it stops by itself. ``--queries-per-class 100`` asks with every image: a million comparisons, hours on two
-cores."""
+it stops by itself. ``--queries-per-class 100`` asks with every image: a million comparisons, an hour
+of one core."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ CLASSES = [
     "food",
 ]
 LABELS = np.repeat(CLASSES, 100)
+PARTS = ["terms", "back", "symmetric", "originals"]
 FEWEST = 5  # queries that a comparison needs to be shown
 RIVALS = {
     "colour histogram": "color-histogram",
@@ -100,22 +101,24 @@ def terms_of(search: PatchDissimilarity, bag: Bags, stride: int = 1) -> np.ndarr
     return np.stack([search._of(query, every, (band,), stride) for band in range(4)])
 
 
-def measure(data: Path, store: Store, per_class: int, few: int) -> None:
-    """Everything that is slow, one query at a time, a little of each question first."""
+def measure(data: Path, store: Store, parts: list[str], per_class: int, few: int, jobs: int) -> None:
+    """Everything that is slow, one query at a time; each part can run beside the others."""
     patches = corel_patches(data, store)
-    forward = PatchDissimilarity(n_jobs=2).fit(patches)
-    _forward(data, store, forward, patches, asked(min(few, per_class)))
-    back = PatchDissimilarity(n_jobs=2, direction="collection_first").fit(patches)
-    _terms(store, "back", back, patches, asked(1))
-    quick = PatchDissimilarity(n_jobs=2, preselect="sample", n_candidates=50).fit(patches)
-    for i in asked(1):
-        if f"originals-{i}" not in store:
-            order = quick.rank(_copies(data, int(i)))[0]
-            store[f"originals-{i}"] = np.argmax(order == i, axis=1) + 1
-    _forward(data, store, forward, patches, asked(per_class))
-    _terms(store, "back", back, patches, asked(few))
-    symmetric = PatchDissimilarity(n_jobs=2, divergence="jensen_shannon").fit(patches)
-    _terms(store, "symmetric", symmetric, patches, asked(1))
+    if "terms" in parts:
+        forward = PatchDissimilarity(n_jobs=jobs).fit(patches)
+        _forward(data, store, forward, patches, asked(per_class))
+    if "back" in parts:
+        back = PatchDissimilarity(n_jobs=jobs, direction="collection_first").fit(patches)
+        _terms(store, "back", back, patches, asked(few))
+    if "symmetric" in parts:
+        symmetric = PatchDissimilarity(n_jobs=jobs, divergence="jensen_shannon").fit(patches)
+        _terms(store, "symmetric", symmetric, patches, asked(few))
+    if "originals" in parts:
+        quick = PatchDissimilarity(n_jobs=jobs, preselect="sample", n_candidates=50).fit(patches)
+        for i in asked(few):
+            if f"originals-{i}" not in store:
+                order = quick.rank(_copies(data, int(i)))[0]
+                store[f"originals-{i}"] = np.argmax(order == i, axis=1) + 1
 
 
 def _copies(data: Path, i: int) -> Bags:
@@ -137,7 +140,7 @@ def _forward(
         if f"sample-{i}" not in store:
             store[f"sample-{i}"] = terms_of(search, patches[[i]], 8).sum(axis=0)
         if f"variants-{i}" not in store:
-            copies = PatchDissimilarity(n_jobs=2).fit(_copies(data, int(i)))
+            copies = PatchDissimilarity().fit(_copies(data, int(i)))
             store[f"variants-{i}"] = copies.pairwise(patches[[i]])[0]
 
 
@@ -295,7 +298,7 @@ def variants_table(data: Path, store: Store, per_class: int) -> str:
     others = np.stack([store[f"terms-{i}"].sum(axis=0) for i in queries])
     others[np.arange(len(queries)), queries] = np.inf
     ranks = 1 + (others[:, None, :] < copies[:, :, None]).sum(axis=2)
-    back = done(store, "originals", asked(1))
+    back = done(store, "originals", asked(per_class))
     found = np.stack([store[f"originals-{i}"] for i in back]) if len(back) else np.zeros((0, len(names)))
     rows = []
     for v, name in enumerate(names):
@@ -327,15 +330,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-retrieval")
-    parser.add_argument("--queries-per-class", type=int, default=10)
-    parser.add_argument("--few", type=int, default=3, help="queries per class for the other direction")
+    parser.add_argument("--queries-per-class", type=int, default=25)
+    parser.add_argument("--few", type=int, default=3, help="queries per class for the other parts")
+    parser.add_argument("--parts", nargs="*", default=PARTS, help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--jobs", type=int, default=2, help="threads")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--tables", action="store_true", help="only write what is measured already")
     args = parser.parse_args()
     store = Store(args.cache, args.seconds)
     if not args.tables:
         try:
-            measure(args.data, store, args.queries_per_class, args.few)
+            measure(args.data, store, args.parts, args.queries_per_class, args.few, args.jobs)
         except OutOfTime:
             print(json.dumps({"measured": len(list(args.cache.glob("*.npy"))), "complete": False}))
             return
