@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from benchmarks._merge import write_merged
 from benchmarks._sets import DATA, RESULTS
-from benchmarks.reproduction import discriminants_classes, discriminants_words
+from benchmarks.reproduction import discriminants_classes, discriminants_sonar, discriminants_words
 from benchmarks.reproduction.discriminants_data import UCI
 
 ROOT = Path(__file__).parents[2]
 KEPT = RESULTS / "discriminants.json"
 DOCUMENT = ROOT / "docs" / "reproduction" / "discriminants.md"
-PARTS = {**discriminants_classes.PARTS, **discriminants_words.PARTS}
+PARTS = {**discriminants_classes.PARTS, **discriminants_sonar.PARTS, **discriminants_words.PARTS}
 Results = dict[str, Any]
 
 # Tables 2.1 and 2.2 of the thesis: error of NN and of DDA+NN in percent.
@@ -76,6 +76,31 @@ def uci(results: Results) -> str:
     return table([*head, "on all data: median", "honest, held-out choice", "honest, to the end"], rows)
 
 
+def optimisers(results: Results) -> str:
+    rows = []
+    for title, r in results.get("sonar-ends", {}).items():
+        method, floor = title.split("|")
+        rows.append([floor, method, f"{r['lowest']:.4f}", f"{r['highest']:.4f}", f"{r['calls']:.0f}"])
+    return table(["floor", "optimiser", "lowest end", "highest end", "evaluations (median)"], rows)
+
+
+def widths(results: Results) -> str:
+    if not (r := results.get("sonar-widths")):
+        return ""
+    rows = []
+    for steps, v in r.items():
+        for title, key in (("columns learned", "learned"), ("directions kept", "kept")):
+            rows.append([f"{steps}, {title}", *(f"{100 * e:.1f}" for e in v[key])])
+    spectra = [
+        f"Singular values after {steps.removeprefix('to ')}, over the largest: "
+        f"{', '.join(f'{s:.2f}' for s in v['spectrum'])}. Chow's test puts the break of its second row "
+        f"between {v['widths'][v['break'] - 1]} and {v['widths'][v['break']]} directions (p = {v['p']:.2g})."
+        for steps, v in r.items()
+    ]
+    head = ["error with so many dimensions", *map(str, next(iter(r.values()))["widths"])]
+    return "\n\n".join([table(head, rows), *spectra])
+
+
 def means(entries: list[list[float]]) -> list[str]:
     return [percent(v) for v in np.nanmean(np.array(entries, float), axis=0)]
 
@@ -100,11 +125,14 @@ def semantic(results: Results) -> str:
 
 
 def kernels(results: Results) -> str:
-    if not (r := results.get("kernels-corel1k")):
-        return ""
-    rows = [[t, *means(v)] for t, v in r["table"].items()]
-    text = table(["method", "error", "GM", "SP"], rows)
-    return f"{text}\n\nKernels that became indefinite: {r['indefinite']} of {r['classes']} classes."
+    parts = []
+    for name in ("corel1k", "flowers17"):
+        if r := results.get(f"kernels-{name}"):
+            rows = [[t, *means(v)] for t, v in r["table"].items()]
+            many = f"{r['indefinite']} of {r['classes']} classes"
+            parts += [f"{name}: the learned kernel became indefinite for {many}."]
+            parts += [table(["method", "error", "GM", "SP"], rows)]
+    return "\n\n".join(parts)
 
 
 def cuboids(results: Results) -> str:
@@ -120,25 +148,37 @@ def cuboids(results: Results) -> str:
 
 
 def hyperplanes(results: Results) -> str:
-    if not (r := results.get("hyperplanes-corel1k")):
-        return ""
-    rows = []
-    for i, c in enumerate(r["rows"]):
-        rows.append(
-            [
-                str(i),
-                percent(1 - c["mh"][0]),
-                f"{c['n']}",
-                percent(1 - c["svm"][0]),
-                percent(c["mh"][1]),
-                percent(c["svm"][1]),
-                "—" if not np.isfinite(c["ratio"]) else f"{c['ratio']:.2f}",
-            ]
-        )
-    mean = [np.mean([1 - c[k][0] for c in r["rows"]]) for k in ("mh", "svm")]
-    gm = [np.mean([c[k][1] for c in r["rows"]]) for k in ("mh", "svm")]
-    rows.append(["mean", percent(mean[0]), "", percent(mean[1]), percent(gm[0]), percent(gm[1]), ""])
-    return table(["class", "MH accuracy", "planes", "SVM accuracy", "MH GM", "SVM GM", "margin ratio"], rows)
+    parts = []
+    for name in ("corel1k", "flowers17"):
+        if not (r := results.get(f"hyperplanes-{name}")):
+            continue
+        rows = []
+        for i, c in enumerate(r["rows"]):
+            rows.append(
+                [
+                    str(i),
+                    percent(1 - c["svm"][0]),
+                    percent(1 - c["mh"][0]),
+                    f"{c['n']}",
+                    percent(1 - c["best"][0]),
+                    f"{c['best_n']}",
+                    percent(c["svm"][1]),
+                    percent(c["mh"][1]),
+                    percent(c["best"][1]),
+                    "—" if not c["ratio"] or not np.isfinite(c["ratio"]) else f"{c['ratio']:.2f}",
+                ]
+            )
+
+        def mean(key: str, at: int, rows: list[Any] = r["rows"]) -> str:
+            values = np.array([c[key][at] for c in rows])
+            return percent(float((values if at else 1 - values).mean()))
+
+        whole = ["mean", mean("svm", 0), mean("mh", 0), "", mean("best", 0), ""]
+        rows.append([*whole, mean("svm", 1), mean("mh", 1), mean("best", 1), ""])
+        head = ["class", "SVM accuracy", "MH accuracy", "planes", "MH in hindsight", "planes there"]
+        head += ["SVM GM", "MH GM", "hindsight GM", "margin ratio there"]
+        parts.append(f"{name}, {len(r['rows'])} classes:\n\n{table(head, rows)}")
+    return "\n\n".join(parts)
 
 
 def few(results: Results) -> str:
@@ -222,6 +262,8 @@ def feedback(results: Results) -> str:
 
 TABLES: dict[str, tuple[Callable[[Results], str], int]] = {  # and how many cells name a row
     "uci": (uci, 1),
+    "optimisers": (optimisers, 2),
+    "widths": (widths, 1),
     "objects": (objects, 1),
     "semantic": (semantic, 1),
     "kernels": (kernels, 1),

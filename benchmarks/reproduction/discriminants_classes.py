@@ -34,7 +34,8 @@ from lookalike.learn import (
 
 warnings.simplefilter("ignore", LookalikeWarning)  # twins in public data are no news
 
-RUNS = 3
+RUNS = 20  # as in the thesis
+PLANES = (1, 2, 3, 4, 6)
 SETTINGS = [(huber, floor) for huber in (0.3, 1.0, 3.0) for floor in (1e-3, 1e-2, 0.1, 0.5)]
 
 
@@ -293,7 +294,11 @@ def false_positives(seeds: int = 10) -> dict[str, Any]:
 
 
 def hyperplanes(data: Path, name: str) -> dict[str, Any]:
-    """Several hyperplanes against one, the kernel tuned for one and the number chosen on training data."""
+    """Several hyperplanes against one, the kernel tuned for one.
+
+    Their number is chosen on training data, and also in hindsight: the number above one that is best on
+    the test part, which is the most that any choice could bring.
+    """
     p = pictures(data, name, "color-texture")
     x = p.x
     train, test = small_split(p.y, 10, 0)
@@ -306,19 +311,26 @@ def hyperplanes(data: Path, name: str) -> dict[str, Any]:
         setting = search.best_params_
         several = GridSearchCV(
             MultipleHyperplaneClassifier(random_state=0, n_starts=1, **setting),
-            {"n_hyperplanes": [1, 2, 3, 4, 6]},
+            {"n_hyperplanes": PLANES},
             cv=5,
             scoring="balanced_accuracy",
         ).fit(x[train], own[train])
-        one = MultipleHyperplaneClassifier(1, **setting).fit(x[train], own[train])
-        best = several.best_estimator_
+        fitted = {
+            n: MultipleHyperplaneClassifier(n, random_state=0, **setting).fit(x[train], own[train])
+            for n in PLANES
+        }
+        said = {n: scores(own[test], model.predict(x[test])) for n, model in fitted.items()}
+        best_n = min(PLANES[1:], key=lambda n: said[n][0])
+        one, best = fitted[1].margin_, fitted[best_n].margin_
         rows.append(
             {
                 "svm": scores(own[test], search.predict(x[test])),
                 "mh": scores(own[test], several.predict(x[test])),
-                "n": int(best.n_hyperplanes),
-                "ratio": float(best.margin_ / one.margin_) if one.margin_ > 0 else float("nan"),
-                "condition": best.sum_condition_,
+                "n": int(several.best_params_["n_hyperplanes"]),
+                "best": said[best_n],
+                "best_n": best_n,
+                "ratio": float(best / one) if one > 0 else None,
+                "condition": fitted[best_n].sum_condition_,
             }
         )
     return {"rows": rows, "test": len(test)}
@@ -353,8 +365,8 @@ PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     **{f"uci-{name}": (lambda d, n=name: uci_table(d, n)) for name in (*UCI, "monk")},
     **{f"objects-{n}": (lambda d, n=n: objects(d, n)) for n in ("corel1k", "flowers17")},
     "semantic": semantic,
-    "kernels-corel1k": lambda d: kernels(d, "corel1k"),
+    **{f"kernels-{n}": (lambda d, n=n: kernels(d, n)) for n in ("corel1k", "flowers17")},
     "cuboids": lambda d: false_positives(),
-    "hyperplanes-corel1k": lambda d: hyperplanes(d, "corel1k"),
+    **{f"hyperplanes-{n}": (lambda d, n=n: hyperplanes(d, n)) for n in ("corel1k", "flowers17")},
     **{f"few-{n}": (lambda d, n=n: few_labels(d, n)) for n in ("corel1k", "flowers17", "scene15")},
 }

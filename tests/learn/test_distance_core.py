@@ -169,7 +169,6 @@ def test_logarithms_of_products_survive_extreme_distances():
             squares,
             np.zeros((1, 100)),
             0,
-            0,
             np.array([0, 100, 300]),
             terms,
             1e99 * scale,

@@ -122,26 +122,30 @@ def squared_distances(rows: Array, points: Array, norms: Array, floor2: float) -
 
 
 def assess(problem: Problem, transformation: Array) -> State:
-    """Criterion (2.5) and the matrices X'RX (2.14) and Z'GZ (2.23) at ``transformation``, in one pass."""
+    """Criterion (2.5) and the matrices X'RX (2.14) and Z'GZ (2.23) at ``transformation``, in one pass.
+
+    Weights ``W`` of pairs, each met once, stand for the Laplacian of ``W + W'``.
+    """
     z, bounds = problem.points, problem.bounds
     n, r = z.shape
     projected = z @ transformation
     norms = np.einsum("ij,ij->i", projected, projected)
     floor2 = problem.floor**2
-    within, between = np.zeros((r, r)), np.zeros((r, r))
+    products, degrees = np.zeros((2, r, r)), np.zeros((2, n))
     total = 0.0
     for rows in row_blocks(n, 24 * n):
+        rest = slice(rows.start, n)
         # Points are sorted, so the classes of these rows are one run of columns.
-        left = bounds[np.searchsorted(bounds, rows.start, side="right") - 1]
-        right = bounds[np.searchsorted(bounds, rows.stop - 1, side="right")]
-        g = squared_distances(projected[rows], projected, norms, floor2)
-        a = np.zeros((len(g), right - left))
-        total += pair_weights(g, a, rows.start, left, bounds, problem.terms, problem.huber, floor2)
-        block = z[rows]
-        within += block.T @ (a.sum(axis=1)[:, None] * block - a @ z[left:right])
-        between += block.T @ (g.sum(axis=1)[:, None] * block - g @ z)
-    # Each pair was met from both of its ends.
-    return State(transformation, 0.5 * total, 0.5 * (within + within.T), 0.5 * (between + between.T))
+        run = slice(rows.start, bounds[np.searchsorted(bounds, rows.stop - 1, side="right")])
+        g = squared_distances(projected[rows], projected[rest], norms[rest], floor2)
+        a = np.zeros((len(g), run.stop - run.start))
+        total += pair_weights(g, a, rows.start, bounds, problem.terms, problem.huber, floor2)
+        for k, (weights, columns) in enumerate(((a, run), (g, rest))):
+            products[k] += z[rows].T @ (weights @ z[columns])
+            degrees[k, rows] += weights.sum(axis=1)
+            degrees[k, columns] += weights.sum(axis=0)
+    within, between = (z.T @ (d[:, None] * z) - p - p.T for d, p in zip(degrees, products))
+    return State(transformation, total, within, between)
 
 
 def gradient(state: State) -> Array:

@@ -14,19 +14,19 @@ def pair_weights(
     squares: NDArray[Any],
     within: NDArray[Any],
     first: int,
-    column: int,
     bounds: NDArray[Any],
     terms: NDArray[Any],
     huber: float,
     floor2: float,
 ) -> float:
-    """Sum the criterion over some rows of pairs, and put the surrogate's pair weights in place.
+    """Sum the criterion over the pairs that begin in some rows, and put their surrogate weights in place.
 
-    ``squares`` holds the squared distances of the rows ``first, first + 1, ...`` to all points, which are
-    sorted by class (class ``j`` is ``bounds[j]:bounds[j + 1]``). It is overwritten with the weights of
-    pairs of different classes; ``within`` receives those of pairs of one class, its column 0 being point
-    ``column``. ``terms`` has the within and the between coefficient of each class. Logarithms are taken
-    of products of many factors, which costs far fewer of them.
+    ``squares`` holds the squared distances of the points ``first, first + 1, ...`` to all points from
+    ``first`` on, which are sorted by class (class ``j`` is ``bounds[j]:bounds[j + 1]``). It is overwritten
+    with the weights of pairs of different classes; ``within`` (zeros, as many columns as needed) receives
+    those of pairs of one class. Each pair is met once, at its earlier point; the rest becomes zero.
+    ``terms`` has the within and the between coefficient of each class. Logarithms are taken of products of
+    many factors, which costs far fewer of them.
     """
     total = 0.0
     half = 0.5 * huber * huber
@@ -35,24 +35,24 @@ def pair_weights(
         p = first + i
         while p >= bounds[own + 1]:
             own += 1
-        for j in range(len(bounds) - 1):
+        squares[i, : i + 1] = 0.0
+        for j in range(own, len(bounds) - 1):
             part = 0.0
             product = 1.0
             if j == own:
                 coefficient = terms[0, own]
-                for q in range(bounds[j], bounds[j + 1]):
+                for q in range(p + 1 - first, bounds[j + 1] - first):
                     u = squares[i, q] + floor2
                     squares[i, q] = 0.0
-                    if q == p or coefficient == 0.0:
-                        within[i, q - column] = 0.0
+                    if coefficient == 0.0:
                         continue
                     if u <= huber * huber:
                         value = 0.5 * u
-                        within[i, q - column] = coefficient / value
+                        within[i, q] = coefficient / value
                     else:
                         d = np.sqrt(u)
                         value = huber * d - half
-                        within[i, q - column] = coefficient * huber / (d * value)
+                        within[i, q] = coefficient * huber / (d * value)
                     product *= value
                     if product > 1e100 or product < 1e-100:
                         part += np.log(product)
@@ -61,7 +61,7 @@ def pair_weights(
                     total += coefficient * (part + np.log(product))
             else:
                 coefficient = terms[1, own] + terms[1, j]
-                for q in range(bounds[j], bounds[j + 1]):
+                for q in range(bounds[j] - first, bounds[j + 1] - first):
                     u = squares[i, q] + floor2
                     squares[i, q] = coefficient / u
                     product *= u
