@@ -587,7 +587,7 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
         exact = False
         if rule.chooser == IN_ORDER:
             n_touched = 0
-        if rule.smoothing == NORMALISED and mass < FOLLOW * followed:
+        if rule.smoothing == NORMALISED and rule.loss != SQUARED and mass < FOLLOW * followed:
             followed = max(mass, FAINT)
             epsilon = rule.epsilon * followed / m
             if rule.chooser != IN_ORDER:
