@@ -3,6 +3,7 @@
 import pytest
 
 from lookalike.cli._feedback import parse_marks
+from lookalike.errors import LookalikeWarning
 
 
 def test_tag_says_words_for_pictures(labelled, terminal, tmp_path):
@@ -57,6 +58,14 @@ def test_words_find_pictures(labelled, terminal, tmp_path):
     assert "need example pictures" in terminal.error("search", "blue", "--feedback")
 
 
+def test_without_wordnet_a_notice_says_what_is_missing(labelled, terminal, tmp_path, monkeypatch):
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    with pytest.warns(LookalikeWarning, match="no WordNet here"):
+        assert "red" in terminal("tag", "red/0.png").stdout
+    assert "no WordNet in" in terminal.error("tag", "red/0.png", "--taxonomy", "wordnet")
+    terminal("tag", "red/0.png", "--taxonomy", "flat")  # and no warning, or it would be an error
+
+
 def test_without_labels_words_are_told_to_need_them(collection, terminal):
     assert "has no labels" in terminal.error("search", "blue")
     assert "has no labels" in terminal.error("tag")
@@ -86,6 +95,7 @@ def test_feedback_goes_on_in_rounds(collection, terminal):
     back = run("-1\nu\n9\nx\n\n")
     assert [h["uri"] for h in json.loads(back.stdout)["hits"]] == [h["uri"] for h in plain]
     assert "'9' is not among the results" in back.stderr
+    assert back.stderr.count("   1 ") == 3  # a line that is not understood is asked for again
     kept = json.loads(run("4\n\n").stdout)["hits"]
     assert kept[0]["uri"] == plain[3]["uri"]
 

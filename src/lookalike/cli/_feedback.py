@@ -72,21 +72,31 @@ def refine(
         for place, i in enumerate(order, start=1):
             sign = {True: "+", False: "-", None: " "}[mark_of(session, i)]
             note(f"{place:4d} {sign} {shown(near[i].uri)}")
-        print("marks> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline().strip()
-        if not line:
+        marks = ask_marks(len(order))
+        if marks is None:
             return [near[i] for i in order]
-        if line == "u":
+        if marks == "u":
             session.undo()
         else:
-            try:
-                right, wrong = parse_marks(line, len(order))
-            except ValueError as error:
-                note(str(error))
-                continue
+            right, wrong = marks
             session.mark(relevant=[order[i] for i in right], irrelevant=[order[i] for i in wrong])
         marked = session.relevant or session.irrelevant
         order = [found.picture for found in session.results(k)] if marked else list(range(min(k, len(near))))
+
+
+def ask_marks(shown: int) -> tuple[list[int], list[int]] | str | None:
+    """The next line that can be understood: positions that are right and wrong, "u", or None at the end."""
+    from lookalike.cli._output import note
+
+    while True:
+        print("marks> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline().strip()
+        if line in ("", "u"):
+            return line or None
+        try:
+            return parse_marks(line, shown)
+        except ValueError as error:
+            note(str(error))
 
 
 def mark_of(session: Any, i: int) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from lookalike.collection import Collection
-from lookalike.errors import LookalikeError
+from lookalike.errors import LookalikeError, LookalikeWarning
 from lookalike.features import Feature
 from lookalike.learn import HierarchicalEnsemble, Taxonomy
 
@@ -157,6 +158,12 @@ def read_taxonomy(kind: str, words: list[str]) -> Taxonomy:
         except LookalikeError:
             if kind == "wordnet":
                 raise
+            warnings.warn(
+                "there is no WordNet here (Debian: 'apt install wordnet-base'), so no words more general "
+                "than the labels are known; the taxonomy 'flat' does without them.",
+                LookalikeWarning,
+                stacklevel=2,
+            )
             return Taxonomy.flat(words)
     path = Path(kind)
     if not path.is_file():
