@@ -52,6 +52,25 @@ def test_index_elsewhere_and_from_a_list(pictures, tmp_path, terminal):
     assert terminal.json("status", "-c", home)["indexed"] == 1
 
 
+def test_a_collection_in_an_object_store(pictures, tmp_path, terminal):
+    address = f"file-object-store://{tmp_path}/store/mine"
+    terminal("index", pictures, "-c", address, "-f", "color-histogram")
+    assert not list(Path().glob("file-object-store:*")), "an address is no path"
+    terminal("label", "from-folders", pictures, "-c", address)
+    terminal("learn", "-c", address, "-r", "colors", "--no-judge")
+    assert terminal.json("status", "-c", address)["models"] == ["colors"]
+    assert len(terminal.json("search", pictures / "red" / "0.png", "-c", address)["hits"]) == 11
+    assert terminal.json("explain", pictures / "red" / "0.png", "-c", address)["best"] == "red"
+
+
+def test_addresses_that_lead_nowhere(pictures, tmp_path, terminal):
+    nowhere = f"file-object-store://{tmp_path}/nowhere"
+    says = terminal.error("status", "-c", nowhere)
+    assert f"run 'lookalike index FOLDER --collection {nowhere}" in says
+    assert "cannot be opened" in terminal.error("index", pictures, "-c", "ftp://host/folder")
+    assert "is a remote address" in terminal.error("index", "s3://bucket/folder")
+
+
 def test_status(collection, terminal):
     found = terminal.json("status")
     assert (found["indexed"], found["set_aside"]) == (12, 1)
@@ -198,6 +217,7 @@ def test_labels_one_by_one_remember_who_and_when(collection, terminal):
     assert terminal.json("label", "remove", "red/0.png", "--label", "nice") == {"removed": 1}
     terminal("label", "set", "cold", "red/0.png")
     assert terminal.json("label", "show")["counts"] == {"cold": 1, "warm": 1}
+    assert "no picture has the label 'mild'" in terminal("label", "show", "-l", "mild").stderr
 
 
 # ---- what goes wrong ---------------------------------------------------------------------------------
@@ -211,6 +231,8 @@ WRONG = [
     (["status", "-c", "/tmp/no/such/folder"], "does not exist"),
     (["search", "gone.png"], "gone.png cannot be read: the picture does not exist."),
     (["search", "broken.jpg"], "broken.jpg cannot be read: the picture is empty."),
+    (["search", "."], ". cannot be read: the picture is a folder."),
+    (["search", "red/0.png", "--html", "red"], "red is a folder: name a file."),
     (["search", "red/0.png", "-f", "gist"], "has no vector feature 'gist'"),
     (["search", "red/0.png", "--not", "gone.png"], "gone.png cannot be read"),
     (["duplicates", "-f", "gist"], "has no vector feature 'gist'"),
@@ -219,6 +241,7 @@ WRONG = [
     (["label", "remove", "gone.png"], "is not in the collection"),
     (["label", "from-csv", "gone.csv"], "gone.csv"),
     (["label", "from-csv", "no column.csv"], "it needs 'path' and 'label'"),
+    (["label", "from-csv", "latin.csv"], "is not in UTF-8: save it"),
     (["label", "from-folders", "red"], "nothing to label"),
     (["label", "export", "no/such/folder/labels.csv"], "cannot be written"),
 ]
@@ -226,6 +249,7 @@ WRONG = [
 
 def test_mistakes_are_one_clear_sentence(collection, terminal):
     (collection / "no column.csv").write_text("name,class\n1.png,red\n")
+    (collection / "latin.csv").write_bytes("path,label\nred/0.png,café\n".encode("latin-1"))
     for words, says in WRONG:
         assert says in terminal.error(*words)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
@@ -271,7 +272,8 @@ def explain(
     if page:
         _picture(page, answer, loaded)
     if as_json:
-        emit_json({**answer.to_json(), **({"file": str(page)} if page else {})})
+        path = {"path": os.path.abspath(answer.path)}  # noqa: PTH100  links keep their name
+        emit_json({**answer.to_json(), **path, **({"file": str(page)} if page else {})})
     else:
         _tell(answer)
         if page:

@@ -29,12 +29,13 @@ def index(
         ),
     ] = None,
     collection: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--collection",
             "-c",
             metavar="PATH",
-            help="Where to keep what is found out; else in '.lookalike' in the first folder.",
+            help="Where to keep what is found out: a folder, or an address like s3://bucket/pets; "
+            "else '.lookalike' in the first folder.",
         ),
     ] = None,
     features: Annotated[
@@ -80,15 +81,15 @@ def index(
         _tell(opened, report)
 
 
-def _open(sources: list[str], path: Path | None) -> Collection:
+def _open(sources: list[str], path: str | None) -> Collection:
     """The collection to update, made where there is none yet."""
     from lookalike.collection import Collection
     from lookalike.images import find_images, path_of
 
     find_images(sources)  # a missing source is an error before anything is made
     if path is not None:
-        if "://" not in str(path):
-            path.mkdir(parents=True, exist_ok=True)
+        if "://" not in path:
+            Path(path).mkdir(parents=True, exist_ok=True)
         return Collection.open_or_create(path)
     if not sources:
         return Collection.find()

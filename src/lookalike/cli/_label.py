@@ -60,7 +60,7 @@ def set_command(
 @app.command("from-folders")
 def from_folders(
     root: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             metavar="FOLDER", help="Its sub-folders are the labels; else the collection's folder."
         ),
@@ -127,7 +127,7 @@ def show(
     collection: InCollection = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how many pictures have each label, or the labels of some pictures."""
+    """Show the labels there are, or those of some pictures."""
     from collections import Counter
 
     from lookalike.cli._open import open_collection
@@ -142,10 +142,12 @@ def show(
         rows = [row for row in rows if row["label"] == label]
     if as_json:
         emit_json({"counts": dict(Counter(row["label"] for row in rows)), "labels": rows})
+    elif label is not None and not rows:
+        note(f"no picture has the label {label!r}.")
     elif images or label is not None:
         cells = [[shown(r["uri"]), r["label"], r["by"], f"{r['at']:%Y-%m-%d %H:%M}"] for r in rows]
         say(columns(["image", "label", "by", "at"], cells))
-    elif not rows:
+    elif not rows and label is None:
         note("no picture has a label yet: see 'lookalike label --help'.")
     else:
         say(columns(["label", "images"], sorted(Counter(row["label"] for row in rows).items())))

@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from lookalike.recipes import Model
 
 
-def open_collection(path: Path | None) -> Collection:
+def open_collection(path: str | None) -> Collection:
     """The collection that was named, or the nearest one at or above the present folder."""
     from lookalike.collection import Collection
 
     if path is None:
         return Collection.find()
-    text = str(path)
-    if "://" not in text and not path.exists():
-        raise LookalikeError(f"{text} does not exist: name a folder that was indexed.")
-    return Collection.find(path) if path.name != ".lookalike" else Collection.open(path)
+    if "://" not in path and not Path(path).exists():
+        raise LookalikeError(f"{path} does not exist: name a folder that was indexed.")
+    return Collection.open(path) if Path(path).name == ".lookalike" else Collection.find(path)
 
 
 def vector_feature(collection: Collection, name: str | None) -> Feature:
@@ -59,7 +58,7 @@ def example_vectors(collection: Collection, images: Sequence[str], feature: Feat
     return np.array(rows), inside
 
 
-def model_folder(name: str, path: Path | None) -> Path:
+def model_folder(name: str, path: str | None) -> Path:
     """The folder of a model that is named, or is itself a folder."""
     if (Path(name) / "model.json").is_file():
         return Path(name)
@@ -67,7 +66,7 @@ def model_folder(name: str, path: Path | None) -> Path:
 
 
 def open_model(
-    name: str | None, path: Path | None, *, need_collection: bool = False
+    name: str | None, path: str | None, *, need_collection: bool = False
 ) -> tuple[Model, Collection | None]:
     """A model by the name it has in a collection, by its folder, or the newest; and the collection."""
     from lookalike.recipes import Model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,14 +17,15 @@ PLAIN: dict[str, Any] = {
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 
+# Text and not a path: a path would swallow one of the slashes of an address like s3://bucket.
 InCollection = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--collection",
         "-c",
         metavar="PATH",
-        help="The collection: a folder that was indexed, or its .lookalike. "
-        "Without it, the nearest one at or above the present folder.",
+        help="The collection: a folder that was indexed, its .lookalike, or an address like "
+        "s3://bucket/pets. Without it, the nearest one at or above the present folder.",
     ),
 ]
 

@@ -127,7 +127,8 @@ def are_words(collection: Collection, names: Sequence[str]) -> bool:
     from lookalike.errors import LookalikeError
 
     for name in names:
-        if "://" in name or "/" in name or "\\" in name or Path(name).suffix or Path(name).is_file():
+        as_file = set(name) & set("/\\") or Path(name).suffix or Path(name).is_file()
+        if as_file or not name.strip(". "):
             return False
         try:
             collection.uri(name)

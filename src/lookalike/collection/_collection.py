@@ -95,7 +95,7 @@ class Collection:
     def open(cls, path: PathLike, *, storage_options: dict[str, str] | None = None) -> Collection:
         """Open the collection of a folder, of a ``.lookalike`` itself, or at an address like ``s3://…``."""
         place = Place.of(path)
-        missing = f"there is no collection in {place}: run 'lookalike index {place}' first."
+        missing = f"there is no collection in {place}: run '{place.to_index}' first."
         if place.exists is False:
             raise LookalikeError(missing)
         tables = Tables(place.address, storage_options)

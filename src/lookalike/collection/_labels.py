@@ -226,7 +226,9 @@ def read_csv(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
                 name = row[where].strip()
                 pairs.append((name if "://" in name else str(base / name), row[what].strip()))
             return pairs
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        raise LookalikeError(f"{shown} is not in UTF-8: save it as a CSV file in UTF-8.") from None
+    except (OSError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise LookalikeError(f"{shown} cannot be read as CSV: {(reason or str(error)).lower()}.") from None
 

@@ -64,12 +64,21 @@ class Place:
         """The folder that the collection lies in."""
         return None if self.folder is None else self.folder.parent
 
+    @property
+    def to_index(self) -> str:
+        """The command that makes a collection here."""
+        if self.folder is None:
+            return f"lookalike index FOLDER --collection {self}"
+        return f"lookalike index {self}"
+
     def __str__(self) -> str:
         return self.address if self.folder is None else str(self.folder.parent)
 
 
 def find_place(start: str | os.PathLike[str]) -> Place:
-    """The nearest collection at ``start`` or above it, as git looks for its folder."""
+    """The nearest collection at ``start`` or above it, as git looks for its folder; an address is itself."""
+    if "://" in os.fspath(start):
+        return Place.of(start)
     here = Path(start).absolute()
     for folder in [here, *here.parents]:
         place = Place.of(folder)

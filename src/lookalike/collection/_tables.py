@@ -7,6 +7,7 @@ Lance is reached only from here. Each write is one commit: it is there as a whol
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -71,7 +72,7 @@ SCHEMAS = {
 
 # What Lance may keep in memory between calls; its own defaults are 7 GB.
 INDEX_CACHE = 16 * 2**20
-METADATA_CACHE = 64 * 2**20
+METADATA_CACHE = 16 * 2**20
 
 _session: Any = None
 _session_lock = threading.Lock()
@@ -116,8 +117,10 @@ def _shared_session() -> Any:
 
 
 @contextlib.contextmanager
-def plainly(address: str, name: str) -> Iterator[None]:
+def plainly(address: str, name: str = "") -> Iterator[None]:
     """Say in one sentence what a user can mend about an error of Lance; its own words are for developers.
+
+    ``name`` is the table in question; without one it is the whole place.
 
     Examples
     --------
@@ -130,20 +133,46 @@ def plainly(address: str, name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
-        text = str(error)
-        if "No space left" in text:
-            raise LookalikeError(
-                f"there is no room left for {address}: make some and run again; what was committed is safe."
-            ) from error
-        if "ermission denied" in text or "Read-only file system" in text:
-            raise LookalikeError(f"{address} may not be written or read: permission denied.") from error
-        if "ot found" in text or "Invalid range" in text or "LanceError(IO)" in text:
-            if name.startswith("feature-"):
-                mend = f"delete {address}/{name}.lance and index again"
-            else:
-                mend = "put back a copy of it, or index the pictures again in a new collection"
-            raise LookalikeError(f"the table {name!r} in {address} is damaged: {mend}.") from error
-        raise
+        said = _plain_words(str(error), address, name)
+        if said is None:
+            raise
+        raise LookalikeError(said) from error
+
+
+def _plain_words(text: str, address: str, name: str) -> str | None:
+    """What a message of Lance means to a user; None where nobody but a developer can mend it."""
+    if "No space left" in text:
+        return f"there is no room left for {address}: make some and run again; what was committed is safe."
+    if "ermission denied" in text or "Read-only file system" in text:
+        return f"{address} may not be written or read: permission denied."
+    if not name:
+        return (
+            f"{address} cannot be opened: {_of_store(text)}: check the address, and that the environment has "
+            "the settings of the store (such as AWS_REGION and AWS_ACCESS_KEY_ID)."
+        )
+    if "ot found" in text or "Invalid range" in text or "LanceError(IO)" in text:
+        if name.startswith("feature-"):
+            mend = f"delete {address}/{name}.lance and index again"
+        else:
+            mend = "put back a copy of it, or index the pictures again in a new collection"
+        return f"the table {name!r} in {address} is damaged: {mend}."
+    return None
+
+
+def _of_store(text: str) -> str:
+    """Why an object store could not be opened, without the nested errors of its client.
+
+    Examples
+    --------
+    >>> _of_store("lance error: LanceError(IO): Failed to resolve region for bucket 'x', /src/aws.rs:319:13")
+    "Failed to resolve region for bucket 'x'"
+    """
+    if "credentials" in text:
+        return "no credentials for it were found"
+    if "RetryError" in text:
+        return "the store does not answer"
+    reason = re.sub(r"^lance error: (LanceError\(IO\): )?|, /\S+:\d+:\d+$", "", " ".join(text.split()))
+    return reason.partition(" { ")[0][:300].rstrip(".")
 
 
 class Tables:
@@ -161,12 +190,13 @@ class Tables:
         import lancedb
 
         self.address = address
-        self._database = lancedb.connect(
-            address,
-            read_consistency_interval=timedelta(0),  # each read sees what was committed before it
-            storage_options=storage_options,
-            session=_shared_session(),
-        )
+        with plainly(address):
+            self._database = lancedb.connect(
+                address,
+                read_consistency_interval=timedelta(0),  # each read sees what was committed before it
+                storage_options=storage_options,
+                session=_shared_session(),
+            )
         self._open: dict[str, Any] = {}
 
     def names(self) -> list[str]:
@@ -174,7 +204,8 @@ class Tables:
         names: list[str] = []
         token = None
         while True:
-            page = self._database.list_tables(page_token=token, limit=1000)
+            with plainly(self.address):
+                page = self._database.list_tables(page_token=token, limit=1000)
             names += page.tables
             token = page.page_token
             if not token or not page.tables:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
+from lookalike.errors import LookalikeError
+
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2430; --soft: #667085; --line: #e4e7ec; --page: #fff;
         --good: #2b6cb0; }
@@ -103,13 +105,20 @@ def row(*parts: str) -> str:
 
 
 def write_text(path: Path | str, text: str) -> Path:
+    """Write a text whole or not at all."""
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: Path | str, data: bytes) -> Path:
     """Write a file whole or not at all."""
     path = Path(path)
+    if path.is_dir():
+        raise LookalikeError(f"{path} is a folder: name a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         Path(name).chmod(0o644)
         Path(name).replace(path)
     except BaseException:

@@ -122,10 +122,9 @@ def draw_strip(
         for j, text in enumerate(picture.caption):
             place = (left, GAP + SIDE + 10 + j * LINE)
             pen.text(place, _fitted(text, font), fill="#1f2430" if j == 0 else "#667085", font=font)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    strip.save(path, "PNG")
-    return path
+    file = io.BytesIO()
+    strip.save(file, "PNG")
+    return html.write_bytes(path, file.getvalue())
 
 
 def _square(image: bytes | None) -> Any:

@@ -322,5 +322,5 @@ def _from_parquet(source: str) -> Iterator[str]:
     except pyarrow.ArrowException as error:
         first = str(error).splitlines()[0][:160]
         raise LookalikeError(
-            f"{printable(source)} is not a Parquet table that can be read: {first}"
+            f"{printable(source)} is not a Parquet table that can be read: {first.rstrip('.')}."
         ) from None
