@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lookalike.collection._keys import RECENT, WIDTH, hash_array, padded
+from lookalike.collection._keys import WIDTH, hash_array, many, padded
 
 Shape = tuple[int, int, str]
 
@@ -24,8 +24,6 @@ class Contents:
         self._formats: list[str] = []
         self._code: dict[str, int] = {}
         self._recent: dict[bytes, Shape] = {}
-        self._keys = np.zeros(0, f"S{WIDTH}")
-        self._shapes = np.zeros((0, 3), np.int32)
         codes = images["format"].combine_chunks().dictionary_encode()
         if isinstance(codes, pa.ChunkedArray):
             codes = codes.combine_chunks()
@@ -35,19 +33,14 @@ class Contents:
             shapes[:, 0] = images["width"].to_numpy()
             shapes[:, 1] = images["height"].to_numpy()
             shapes[:, 2] = table[codes.indices.to_numpy()]
-        self._merge(hash_array(images["hash"]), shapes)
+        self._keys, first = np.unique(hash_array(images["hash"]), return_index=True)
+        self._shapes = shapes[first]
 
     def _of(self, name: str) -> int:
         if name not in self._code:
             self._code[name] = len(self._formats)
             self._formats.append(name)
         return self._code[name]
-
-    def _merge(self, keys: NDArray[np.bytes_], shapes: NDArray[np.int32]) -> None:
-        keys = np.concatenate([self._keys, keys])
-        shapes = np.concatenate([self._shapes, shapes])
-        self._keys, first = np.unique(keys, return_index=True)
-        self._shapes = shapes[first]
 
     def get(self, key: bytes) -> Shape | None:
         """The shape of a content, or None."""
@@ -62,11 +55,20 @@ class Contents:
 
     def add(self, key: bytes, shape: Shape) -> None:
         """Take in one more."""
+        if self.get(key) == shape:
+            return
         self._recent[key] = shape
-        if len(self._recent) >= RECENT:
-            rows = [(width, height, self._of(name)) for width, height, name in self._recent.values()]
-            self._merge(np.array(list(self._recent), f"S{WIDTH}"), np.array(rows, np.int32))
-            self._recent = {}
+        if many(len(self._recent), len(self._keys)):
+            self._join_recent()
+
+    def _join_recent(self) -> None:
+        keys = np.array(list(self._recent), f"S{WIDTH}")
+        rows = [(width, height, self._of(name)) for width, height, name in self._recent.values()]
+        order = np.argsort(keys)
+        place = np.searchsorted(self._keys, keys[order])
+        self._keys = np.insert(self._keys, place, keys[order])
+        self._shapes = np.insert(self._shapes, place, np.array(rows, np.int32)[order], axis=0)
+        self._recent = {}
 
 
 class Gone:

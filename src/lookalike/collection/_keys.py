@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 WIDTH = 32
-RECENT = 65_536
+RECENT = 4096
 
 
 def hash_column(values: Iterable[bytes]) -> pa.Array:
@@ -34,6 +34,14 @@ def hash_array(column: pa.ChunkedArray | pa.Array) -> NDArray[np.bytes_]:
         if len(chunk)
     ]
     return np.concatenate(parts) if parts else np.zeros(0, f"S{WIDTH}")
+
+
+def many(recent: int, kept: int) -> bool:
+    """Whether so many recent keys should join those that are kept in order.
+
+    Few are small in memory; a share of the others lets the work of joining stay in step with what is added.
+    """
+    return recent >= max(RECENT, kept // 64)
 
 
 def padded(key: bytes) -> bytes:
@@ -61,9 +69,9 @@ class KeySet:
         if key in self:
             return
         self._recent.add(key)
-        if len(self._recent) >= RECENT:
-            more = np.array(list(self._recent), f"S{WIDTH}")
-            self._sorted = np.unique(np.concatenate([self._sorted, more]))
+        if many(len(self._recent), len(self._sorted)):
+            more = np.array(sorted(self._recent), f"S{WIDTH}")
+            self._sorted = np.insert(self._sorted, np.searchsorted(self._sorted, more), more)
             self._recent = set()
 
     def contains(self, keys: NDArray[np.bytes_]) -> NDArray[np.bool_]:
