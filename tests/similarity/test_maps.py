@@ -260,3 +260,16 @@ def test_similarity_vectors_are_the_kernels():
     X = histograms(rng, 10)
     assert np.allclose(SimilarityVectors(kernel="chi2").fit_transform(X), additive_kernel(X))
     assert np.allclose(SimilarityVectors(kernel="linear").fit_transform(X), X @ X.T)
+
+
+def test_the_own_similarity_can_be_the_largest_of_the_others():
+    X = np.random.default_rng(11).normal(size=(9, 3))
+    model = SimilarityVectors(gamma=0.3, own="largest", n_references=4, random_state=0)
+    ours = model.fit_transform(X)
+    plain = model.transform(X)
+    itself = np.zeros_like(plain, dtype=bool)
+    itself[model.reference_indices_, np.arange(4)] = True
+    assert np.allclose(plain[itself], 1)
+    assert np.allclose(ours[~itself], plain[~itself])
+    others = np.where(itself, -np.inf, plain)[model.reference_indices_].max(1)
+    assert np.allclose(ours[model.reference_indices_, np.arange(4)], others)

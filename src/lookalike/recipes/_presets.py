@@ -53,7 +53,7 @@ _PRESETS += [
     Recipe(
         "gmm-klk",
         _LOCAL,
-        steps=[*_ADAPTED, ("SimilarityVectors", {"kernel": "kl"}), _SPARSE],
+        steps=[*_ADAPTED, ("SimilarityVectors", {"kernel": "kl", "own": "largest"}), _SPARSE],
         about="Images as adapted mixtures, compared by their divergence; shows the images that decided.",
     ),
     Recipe(
@@ -65,7 +65,14 @@ _PRESETS += [
     Recipe(
         "mom-ppk",
         _LOCAL,
-        steps=[*_ADAPTED, ("MixtureOfReferences", {"scaled": True, "sharpness": 0.1, "n_iter": 1}), _SPARSE],
+        steps=[
+            *_ADAPTED,
+            (
+                "MixtureOfReferences",
+                {"scaled": True, "exclude_self": "largest", "sqrt_weights": True, "power": 0.5},
+            ),
+            _SPARSE,
+        ],
         about="Images as mixtures of the training images, by their overlap.",
     ),
     Recipe(
@@ -73,7 +80,10 @@ _PRESETS += [
         _LOCAL,
         steps=[
             *_ADAPTED,
-            ("MixtureOfReferences", {"objective": "kl", "scaled": True, "sharpness": 0.1, "n_iter": 1}),
+            (
+                "MixtureOfReferences",
+                {"objective": "kl", "scaled": True, "exclude_self": "largest", "sharpness": 0.3},
+            ),
             _SPARSE,
         ],
         about="Images as mixtures of the training images, by their divergence.",
@@ -81,7 +91,11 @@ _PRESETS += [
     Recipe(
         "context-kl",
         _LOCAL,
-        steps=[*_ADAPTED, ("SimilarityVectors", {"kernel": "context"}), _SPARSE],
+        steps=[
+            *_ADAPTED,
+            ("SimilarityVectors", {"kernel": "context", "settings": {"n_iter": 1}, "own": "largest"}),
+            _SPARSE,
+        ],
         about="How much of an image is another one, and how much is what everything looks like.",
     ),
     Recipe(

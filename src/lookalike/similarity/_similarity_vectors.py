@@ -40,11 +40,17 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         Keep so many training images, drawn at random; None keeps all.
     n_bandwidth : int, default=500
         How many training images the mean divergence is measured on.
+    own : {"kept", "largest"}, default="kept"
+        In ``fit_transform``, the similarity of a reference to itself: kept, or the largest one that it has
+        to another reference. A new image is never so near to a reference as that to itself; where
+        the kernel falls off quickly ("kl", "context"), a classifier learns too much from that one number.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     references_ : array or Mixtures
+    reference_indices_ : array of int
+        Their places among the images given to ``fit``.
     gamma_ : float or None
 
     References
@@ -64,6 +70,7 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         "settings": [None, dict],
         "n_references": [None, Interval(Integral, 1, None, closed="left")],
         "n_bandwidth": [Interval(Integral, 2, None, closed="left")],
+        "own": [StrOptions({"kept", "largest"})],
         "random_state": ["random_state"],
     }
 
@@ -75,6 +82,7 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         settings: dict[str, Any] | None = None,
         n_references: int | None = None,
         n_bandwidth: int = 500,
+        own: str = "kept",
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -82,6 +90,7 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         self.settings = settings
         self.n_references = n_references
         self.n_bandwidth = n_bandwidth
+        self.own = own
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -105,8 +114,10 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
         X = self._checked(X, reset=True)
         rng = check_random_state(self.random_state)
         n = X.shape[0]
+        self.reference_indices_ = np.arange(n)
         if self.n_references is not None and self.n_references < n:
-            X = X[np.sort(rng.permutation(n)[: self.n_references])]
+            self.reference_indices_ = np.sort(rng.permutation(n)[: self.n_references])
+            X = X[self.reference_indices_]
         self.references_ = X
         self.gamma_ = self.gamma
         if self.gamma is None:
@@ -118,6 +129,19 @@ class SimilarityVectors(TransformerMixin, BaseEstimator):  # type: ignore[misc, 
     def transform(self, X: Any) -> NDArray[Any]:
         """Kernel values with the references, a row for each image."""
         check_is_fitted(self)
+        return self._similarities(X)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit, and describe the same images."""
+        K = self.fit(X, y)._similarities(X)
+        n = len(self.reference_indices_)
+        if self.own == "largest" and n > 1:
+            itself = (self.reference_indices_, np.arange(n))
+            K[itself] = -np.inf
+            K[itself] = K[self.reference_indices_].max(1)
+        return K
+
+    def _similarities(self, X: Any) -> NDArray[Any]:
         X = self._checked(X, reset=False)
         if self not in _PREPARED:
             _PREPARED[self] = NamedKernel(self.kernel, self.references_, self.gamma_, self.settings or {})
