@@ -1,12 +1,18 @@
-"""The one seam for parallel work: ``Engine.map`` takes paths and gives rows back, in bounded memory."""
+"""The one seam for parallel work: ``Engine.map`` takes paths and gives rows back, in bounded memory.
+
+``LocalEngine`` works with the threads or processes of this machine, ``DaskEngine`` with a cluster.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from types import TracebackType
 from typing import Any, Protocol, TypeVar
+
+from lookalike.errors import LookalikeError
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -76,16 +82,85 @@ class LocalEngine:
             yield from map(function, items)
             return
         executor = self._executor()
-        waiting: deque[Future[Any]] = deque()
         try:
-            for item in items:
-                waiting.append(executor.submit(function, item))
-                if len(waiting) >= self.workers * self.lookahead:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            submitted = (executor.submit(function, item) for item in items)
+            yield from _in_order(submitted, lambda: self.workers * self.lookahead)
         finally:
-            for future in waiting:
-                future.cancel()
             if self.kind == "thread":
                 executor.shutdown(wait=True, cancel_futures=True)
+
+
+class DaskEngine:
+    """The workers of a Dask cluster, however they were started: by SSH, Slurm, Kubernetes or hand.
+
+    Each worker needs Lookalike, and sees the pictures under the same paths as this process. A piece of work
+    whose worker is lost is done again by another.
+
+    Parameters
+    ----------
+    cluster : str or distributed.Client
+        The address of the scheduler, like ``tcp://10.0.0.7:8786``, or a client that is connected to one.
+    lookahead : int, default=2
+        Items in flight for each thread of the cluster: what bounds the memory.
+
+    Examples
+    --------
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> with Client(n_workers=2) as client:  # doctest: +SKIP
+    ...     list(DaskEngine(client).map(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+
+    def __init__(self, cluster: Any, *, lookahead: int = 2) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise LookalikeError(
+                "work on a cluster needs Dask: install it with 'pip install lookalike[cluster]'."
+            ) from None
+        self._own = not isinstance(cluster, Client)
+        self.lookahead = lookahead
+        try:
+            self.client = Client(cluster, timeout="10s", set_as_default=False) if self._own else cluster
+        except (OSError, ValueError) as error:  # a time that is over is an OSError too
+            reason = " ".join(str(error).split()) or "the time is over"
+            raise LookalikeError(
+                f"no Dask scheduler answers at {cluster} ({reason}): start one with 'dask scheduler'."
+            ) from None
+
+    def _window(self) -> int:
+        """How many items may be in flight: workers may come and go while they are."""
+        return max(1, sum(self.client.nthreads().values())) * self.lookahead
+
+    def map(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+        """The results in the order of the items, with a bounded number of them in flight."""
+        submitted = (self.client.submit(function, item, pure=False) for item in items)
+        return _in_order(submitted, self._window)
+
+    def close(self) -> None:
+        """Leave the cluster; one's own client stays open."""
+        if self._own:
+            self.client.close()
+
+    def __enter__(self) -> DaskEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _in_order(submitted: Iterable[Any], window: Callable[[], int]) -> Iterator[Any]:
+    """The results of futures, at most ``window()`` of which are waited for at a time."""
+    waiting: deque[Any] = deque()
+    try:
+        for future in submitted:
+            waiting.append(future)
+            if len(waiting) >= window():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

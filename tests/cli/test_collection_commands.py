@@ -289,3 +289,9 @@ def test_names_that_are_no_text_go_through(collection, terminal):
         [sys.executable, "-m", "lookalike", "search", strange], capture_output=True, check=True
     )
     assert done.stdout.splitlines()
+
+
+def test_index_on_a_cluster_that_is_not_there(pictures, terminal):
+    assert "no Dask scheduler answers at nonsense://x" in terminal.error(
+        "index", pictures, "--cluster", "nonsense://x"
+    )

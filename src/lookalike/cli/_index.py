@@ -52,6 +52,14 @@ def index(
         int,
         typer.Option("--workers", "-j", metavar="N", help="Pictures in work at a time; -1 is one per core."),
     ] = -1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Compute on the workers of a Dask cluster: the address of its scheduler, tcp://HOST:8786.",
+        ),
+    ] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Try again what was set aside, even if it has not changed.")
     ] = False,
@@ -60,16 +68,17 @@ def index(
 ) -> None:
     """Make or update the collection of a folder of pictures."""
     from lookalike.cli._output import emit_json, note
-    from lookalike.parallel import LocalEngine
+    from lookalike.parallel import DaskEngine, LocalEngine
 
     opened = _open(sources or [], collection)
+    engine = LocalEngine(workers or -1) if cluster is None else DaskEngine(cluster)
     try:
         with reporting(progress) as report_step:
             report = opened.index(
                 sources or None,
                 features or None,
                 progress=report_step,
-                engine=LocalEngine(workers or -1),
+                engine=engine,
                 retry=retry,
             )
     except KeyboardInterrupt:
