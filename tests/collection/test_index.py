@@ -250,3 +250,27 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(folder, collection, 
 def test_a_feature_that_is_not_known_here_is_one_clear_error(collection):
     with pytest.raises(LookalikeError, match="no feature called 'mean'"):
         collection.index()
+
+
+def test_a_folder_with_fifty_kinds_of_bad_files(tmp_path, monkeypatch):
+    """All good pictures are indexed, all bad ones are listed with a reason, and nothing hangs."""
+    from tests.images.pictures import bad_files, good_files, limit
+
+    from lookalike.collection import _work
+
+    good, bad = dict(good_files()), dict(bad_files())
+    assert len(bad) >= 50
+    for name, data in (good | bad).items():
+        (tmp_path / name).write_bytes(data)
+    original = _work.open_image
+    monkeypatch.setattr(
+        _work, "open_image", lambda path, **k: original(path, **k, time_limit=limit(Path(path).name))
+    )
+    collection = Collection.create(tmp_path)
+    report = collection.index([tmp_path], features=[Mean()])
+    assert {Path(uri).name for uri in collection.images(["uri"])["uri"].to_pylist()} == set(good)
+    assert set(aside(collection)) == set(bad)
+    assert all(aside(collection).values())
+    assert (report.new, report.set_aside) == (len(good), len(bad))
+    again = collection.index([tmp_path], features=[Mean()])
+    assert (again.unchanged, again.set_aside, again.computed) == (len(good), len(bad), 0)
