@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +22,19 @@ def rows_of(document: str, name: str) -> dict[str, list[str]]:
     lines = [line for line in inside.splitlines() if line.startswith("| ")][2:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {row[0]: row for row in rows}
+
+
+def option(parser: ArgumentParser) -> None:
+    """What a script that measures calls ``--write``."""
+    parser.add_argument("--write", action="store_true", help="put the table into the document")
+
+
+def show(document: str, name: str, text: str, options: Namespace) -> None:
+    """Print a table, and put it into a document where ``--write`` says so."""
+    if options.write:
+        write(document, name, text)
+    else:
+        print(text)
 
 
 def write(document: str, name: str, text: str) -> None:

@@ -1,8 +1,7 @@
 """The default threshold for near-duplicates on real sets, and what it finds.
 
-    python benchmarks/duplicates.py [--data ../shared/data]
+python benchmarks/duplicates.py [--data ../shared/data] [--write]
 
-Writes the table of ``docs/how-it-works/collection.md``.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from _markers import ROOT, table, write
+from _markers import ROOT, option, show, table
 from lookalike.collection import Collection
 
 SETS = {"corel1k": "corel1k/images", "flowers17": "flowers17/images", "scene15": "scene15"}
@@ -26,6 +25,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--keep", type=Path, help="a folder for the collections, to use them again")
+    option(parser)
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -51,7 +51,7 @@ def main() -> None:
                     ]
                 )
     head = ["set", "contents", "exact pairs", "feature", "threshold", "near pairs", "of these from 0.999 on"]
-    write("how-it-works/collection.md", "thresholds", table(head, rows))
+    show("how-it-works/collection.md", "thresholds", table(head, rows), options)
 
 
 if __name__ == "__main__":

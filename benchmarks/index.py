@@ -2,9 +2,9 @@
 
 The bare loop has the same threads, batches and reduced-size decoding, and throws its vectors away. Both are
 measured in turns in one run; the ratio is the median over the rounds. Beside the clock, the processor time of
-both is compared: other work on the machine disturbs that less. Writes ``docs/benchmarks/collection.md``.
+both is compared: other work on the machine disturbs that less.
 
-    python benchmarks/index.py [--data ../shared/data] [--rounds 5]
+    python benchmarks/index.py [--data ../shared/data] [--rounds 5] [--write]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from _markers import ROOT, table, write
+from _markers import ROOT, option, show, table
 from lookalike.collection import Collection
 from lookalike.features import Feature, get_feature
 from lookalike.images import find_images, open_image
@@ -56,6 +56,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--rounds", type=int, default=5)
+    option(parser)
     options = parser.parse_args()
     source = options.data / "corel1k" / "images"
     paths = [found.path for found in find_images([source])]
@@ -93,7 +94,7 @@ def main() -> None:
         "images per second of a core",
         "ratio",
     ]
-    write("benchmarks/collection.md", "index", f"{table(head, rows)}\n\n{spread}")
+    show("benchmarks/collection.md", "index", f"{table(head, rows)}\n\n{spread}", options)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,8 @@
 
 Then files move, change and go, and the run that brings the collection up to date is killed as often. The
 pictures are generated; the feature is a real one with a pause, so that there is something to interrupt.
-Writes ``docs/benchmarks/collection.md``.
 
-    python benchmarks/interruption.py [--kills 20] [--images 5000] [--seed 0]
+    python benchmarks/interruption.py [--kills 20] [--images 5000] [--seed 0] [--write]
 
 A run adds one row to the table, under its seed; rows of other seeds stay.
 """
@@ -21,7 +20,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from _markers import rows_of, table, write
+from _markers import option, rows_of, show, table
 from lookalike.collection import Collection
 from lookalike.features import get_feature
 from memory import generate
@@ -159,6 +158,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20, help="in each of the two series")
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
+    option(parser)
     options = parser.parse_args()
     fast = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=fast) as name:
@@ -174,7 +174,7 @@ def main() -> None:
     head = ["seed", "images", "first run: kills / of a run at work / commits seen", "after changes: the same"]
     head += ["images lost", "first run equal to undisturbed", "in the end equal to undisturbed"]
     head += ["… to fresh", "labels where they belong"]
-    write("benchmarks/collection.md", "interruption", table(head, list(rows.values())))
+    show("benchmarks/collection.md", "interruption", table(head, list(rows.values())), options)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Memory of an index run: the peak of all its processes, and whether it grows with the collection.
 
 Generates small pictures (each a different content, thousands in a second), indexes them in a process of its
-own and reads the memory of that process and its children five times a second. Writes
-``docs/benchmarks/collection.md``.
+own and reads the memory of that process and its children five times a second.
 
-    python benchmarks/memory.py [--images 100000] [--network 10000]
+    python benchmarks/memory.py [--images 100000] [--network 5000] [--write]
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import numpy as np
 import psutil
 from PIL import Image
 
-from _markers import rows_of, table, write
+from _markers import option, rows_of, show, table
 
 RUN = """
 import json, sys
@@ -123,6 +122,7 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=["color-histogram", "efficientnet-lite0"], help="keep the other row"
     )
+    option(parser)
     options = parser.parse_args()
     rows = rows_of("benchmarks/collection.md", "memory")
     for feature, count in [("color-histogram", options.images), ("efficientnet-lite0", options.network)]:
@@ -130,7 +130,7 @@ def main() -> None:
             rows[feature] = row_of(feature, count)
             print(rows[feature], flush=True)
     head = ["feature", "images", "images/s", "peak MB", "peak MB in each fifth", "last fifth ÷ second"]
-    write("benchmarks/collection.md", "memory", table(head, list(rows.values())))
+    show("benchmarks/collection.md", "memory", table(head, list(rows.values())), options)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Exact search in a collection beside one numpy matrix-vector product of the same size.
 
 A collection of 100,000 images with vectors of 1280 numbers is written through the collection's own tables
-(random vectors; no pictures are needed). Both are warm and measured in turns. Writes
-``docs/benchmarks/collection.md``.
+(random vectors; no pictures are needed). Both are warm and measured in turns.
 
-    python benchmarks/search.py [--images 100000] [--dim 1280] [--rounds 15]
+    python benchmarks/search.py [--images 100000] [--dim 1280] [--rounds 15] [--write]
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 
-from _markers import table, write
+from _markers import option, show, table
 from lookalike.collection import Collection
 from lookalike.collection._shards import FeatureColumn, Shards, add_feature
 from lookalike.collection._tables import SCHEMAS
@@ -88,6 +87,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=100_000)
     parser.add_argument("--dim", type=int, default=1280)
     parser.add_argument("--rounds", type=int, default=15)
+    option(parser)
     options = parser.parse_args()
     n, dim = options.images, options.dim
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +122,7 @@ def main() -> None:
         f"and searches: {mapping:.0f} MB. Both hold the {n * dim * 4 / 2**20:.0f} MB of the mapped file, "
         "which the system takes back when it needs the room."
     )
-    write("benchmarks/collection.md", "search", f"{table(head, rows)}\n\n{note}")
+    show("benchmarks/collection.md", "search", f"{table(head, rows)}\n\n{note}", options)
 
 
 def check(collection: Collection, query: np.ndarray) -> None:

@@ -1,9 +1,8 @@
 """How soon the command line answers: ``lookalike --help`` and its first commands, after the first run.
 
-    python benchmarks/startup.py [--rounds 15]
+    python benchmarks/startup.py [--rounds 15] [--write]
 
-Each row is the median over the rounds, measured in turns, beside what Python itself needs to start. Writes
-``docs/benchmarks/collection.md``.
+Each row is the median over the rounds, measured in turns, beside what Python itself needs to start.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import sys
 import time
 from statistics import median
 
-from _markers import table, write
+from _markers import option, show, table
 
 CALLS = {
     "python, nothing": ["-c", "pass"],
@@ -40,11 +39,12 @@ def once(arguments: list[str]) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
+    option(parser)
+    options = parser.parse_args()
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in CALLS}
     for arguments in CALLS.values():
         once(arguments)  # the first run compiles to bytecode
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         for name, arguments in CALLS.items():
             taken[name].append(once(arguments))
     rows = []
@@ -53,7 +53,7 @@ def main() -> None:
         shown = f"**{wall}** (reach 150)" if name == "lookalike --help" else wall
         rows.append([name, shown, cpu])
     head = ["call", "ms on the clock", "ms of the processor"]
-    write("benchmarks/collection.md", "startup", table(head, rows))
+    show("benchmarks/collection.md", "startup", table(head, rows), options)
 
 
 if __name__ == "__main__":
