@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,22 @@ def test_the_front_offers_its_names_lazily():
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         lookalike.Nothing
+
+
+def pages():
+    return [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
+        (ROOT / "docs").rglob("*.md")
+    )
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_of_every_page_lead_somewhere(page):
+    links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_index_of_the_documents_names_every_page():
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "README.md" or f"]({name})" in index, f"docs/README.md does not lead to {name}"
