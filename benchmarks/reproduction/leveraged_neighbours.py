@@ -327,6 +327,9 @@ def words(data: Path, store: Store, n_words: int = 1500, step: int = 300) -> Non
     for fold in range(10):
         a, b = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         store.once(f"words|{fold}", lambda a=a, b=b: word_rates(H, y, a, b))
+    for fold in range(10):
+        a, b = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        store.once(f"wordcurves|{fold}", lambda a=a, b=b: word_curves(H, y, a, b))
 
 
 def word_rates(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, float]:
@@ -352,6 +355,31 @@ def word_rates(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> di
     answers = machine.predict(additive_kernel(H[b], H[a], kind="intersection"))
     rates["SVM, intersection kernel"] = percent(y[b], answers)
     return rates
+
+
+WORD_COUNTS = [100, 200, 400, 800, 1600, 2400]
+
+
+def word_curves(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, list[list[float]]]:
+    """Rates over growing numbers of prototypes, in all; UNN's are the most of any class's problem."""
+    graph = KNNGraph.build(H[a], n_neighbors=10, metric="intersection")
+    options = {"n_neighbors": 10, "calibration_folds": None}
+    found: dict[str, list[list[float]]] = {}
+    for name, model in {
+        "MLNN": MLNNClassifier(kernel="intersection", **options),
+        "UNN (one-versus-all)": UNNClassifier(metric="intersection", **options),
+    }.items():
+        model.fit(H[a], y[a], graph=graph)
+        most = max(len(e.members) for e in model.electorates_)
+        counts = [*(n for n in WORD_COUNTS if n < most), most]
+        stages = model.staged_decision_function(H[b], counts)
+        found[name] = [[n, percent(y[b], labels_of(s, model.classes_))] for n, s in zip(counts, stages)]
+    rows = []
+    for n in [*WORD_COUNTS, len(a)]:
+        knn = WeightedNeighborsClassifier(n_neighbors=10, metric="manhattan", n_prototypes=n, random_state=0)
+        rows.append([n, percent(y[b], knn.fit(H[a], y[a]).predict(H[b]))])
+    found["k-NN, random prototypes"] = rows
+    return found
 
 
 # -- tables --------------------------------------------------------------------------------------------
@@ -386,7 +414,9 @@ def tables(values: dict) -> Iterator[tuple[str, list[str]]]:
     for name in SETS:
         draws = [values[n] for n in values if n.startswith(f"gist|{name}|")]
         if draws:
-            yield f"gist-{name}", curve_table(draws, SETS[name][1])
+            counts = [n for n in PER_CLASS if n <= SETS[name][1]]
+            title = f"prototypes per class ({len(draws)} draws)"
+            yield f"gist-{name}", curve_table(draws, counts, title)
     for kind in ("gist", "deep"):
         draws = [values[n] for n in values if n.startswith(f"sweep|{kind}|")]
         if draws:
@@ -395,11 +425,13 @@ def tables(values: dict) -> Iterator[tuple[str, list[str]]]:
     if draws:
         out = head(["method", f"MAP % ({len(draws)} of 10 folds)"])
         yield "words", out + [line([m, spread([d[m] for d in draws])]) for m in draws[0]]
+    draws = [values[n] for n in values if n.startswith("wordcurves|")]
+    if draws:
+        yield "word-curves", curve_table(draws, WORD_COUNTS, f"prototypes ({len(draws)} of 10 folds)")
 
 
-def curve_table(draws: list[dict], per_class: int) -> list[str]:
-    counts = [n for n in PER_CLASS if n <= per_class]
-    out = head([f"prototypes per class ({len(draws)} draws)", *map(str, counts), "all that earn a vote"])
+def curve_table(draws: list[dict], counts: list[int], title: str) -> list[str]:
+    out = head([title, *map(str, counts), "all that earn a vote"])
     for method in draws[0]:
         cells = []
         for n in counts:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
 from lookalike.learn import _leverage as core
+from lookalike.learn import _leverage_general as general
 from lookalike.learn import _leverage_kernels as kernels
 from lookalike.neighbors import KNNGraph
 
@@ -130,11 +131,11 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
     rule = kernels.Rule(
         code, 1 if chooser == "decrease" else 0, False, T, T, core.SMOOTHINGS[smoothing], 1.0, 1.0
     )
-    unit = kernels.loss_weight(code, 0.0)
+    unit = general.loss_weight(code, 0.0)
     alive, followed, epsilon = np.ones(m, bool), None, unit
     chosen, steps = [], []
     for _ in range(T):
-        weight = w if closed else np.array([kernels.loss_weight(code, x) for x in e])
+        weight = w if closed else np.array([general.loss_weight(code, x) for x in e])
         if smoothing == "normalised" and (followed is None or weight.sum() < kernels.FOLLOW * followed):
             followed = weight.sum()
             epsilon = followed / m
@@ -144,8 +145,9 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
             kernels._value_closed(everyone, True, True, matrix, rule, epsilon, scale, w, sums, step, keys)
             step = step / (edges.up + edges.down)
         else:
-            state = kernels.State(e, np.ones(m), keys, step, flags, flags, everyone, everyone)
-            kernels._value_general(everyone, True, matrix, rule, epsilon, scale, state, 0)
+            sums, spans = np.zeros((m, 4)), general._spans(matrix)
+            state = general.State(e, np.ones(m), keys, step, flags, flags, everyone, everyone, sums, spans)
+            general._value_general(everyone, True, matrix, rule, epsilon, scale, state, 0)
         j = int(np.argmax(np.where(alive, keys, -np.inf)))
         if keys[j] <= 0:
             break
@@ -162,13 +164,24 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
 @pytest.mark.parametrize("chooser", ["once", "decrease"])
 @pytest.mark.parametrize("smoothing", ["needed", "normalised"])
 @pytest.mark.parametrize(
-    "loss,kernel", [("exponential", None), ("exponential", "adaptive"), ("logistic", None)]
+    "loss,kernel",
+    [("exponential", None), ("exponential", "adaptive"), ("exponential", "gaussian"), ("logistic", None)],
 )
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_heap_chooses_as_the_naive_chooser_does(chooser, smoothing, loss, kernel, seed):
-    edges = multiclass(seed, m=60, weights=kernel)
+    same_rounds(multiclass(seed, m=60, weights=kernel), loss, chooser, smoothing)
+
+
+@pytest.mark.parametrize("smoothing", ["needed", "always", "normalised"])
+@pytest.mark.parametrize("kernel", ["adaptive", "gaussian"])
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_bounds_by_running_sums_choose_as_the_naive_chooser_does(smoothing, kernel, seed):
+    same_rounds(multiclass(seed, m=150, k=11, weights=kernel), "exponential", "once", smoothing)
+
+
+def same_rounds(edges, loss, chooser, smoothing):
     rounds = core.boost(edges, loss=loss, chooser=chooser, smoothing=smoothing)
-    chosen, steps = naive_rounds(edges, loss, chooser, smoothing, 60)
+    chosen, steps = naive_rounds(edges, loss, chooser, smoothing, len(edges.codes))
     assert rounds.chosen.tolist() == chosen
     np.testing.assert_allclose(rounds.steps, steps, rtol=1e-10, atol=1e-13)
 
@@ -226,11 +239,11 @@ def test_closed_forms_equal_roots(C, one_sign):
     edges, state = one_column(signs, e, 1 / D, 1 / D**2)
     matrix = core.edge_matrix(edges, True)
     extra = 1.0 / D**2 if one_sign else 0.0
-    solved = kernels.solve_column(0, 0, matrix, state, np.ones(10), extra)
+    solved = general.solve_column(0, 0, matrix, state, np.ones(10), extra)
     epsilon = 1.0 if one_sign else 0.0
     closed = D**2 / C * np.log((D * plus + epsilon) / (minus + epsilon))  # (5.26), (B.11)
     assert solved == pytest.approx(closed, rel=1e-9)
-    squared = kernels.solve_column(0, 2, matrix, state, np.ones(10), 0.0)
+    squared = general.solve_column(0, 2, matrix, state, np.ones(10), 0.0)
     wq = 2 * (1 - e)
     n_plus, n_minus = (signs > 0).sum(), (signs < 0).sum()
     expected = D**2 * (D * wq[signs > 0].sum() - wq[signs < 0].sum()) / (2 * (D**2 * n_plus + n_minus))
@@ -280,7 +293,7 @@ def test_the_labels_and_steps_as_printed_can_raise_the_risk():
     printed = 0.5 * np.log(1 / 2)
     assert np.exp(-printed * r).sum() == pytest.approx(3.3387, abs=1e-4)
     edges, state = one_column([1, -1, -1], np.zeros(3), 1.0, 1 / D)
-    exact = kernels.solve_column(0, 0, core.edge_matrix(edges, True), state, np.ones(4), 0.0)
+    exact = general.solve_column(0, 0, core.edge_matrix(edges, True), state, np.ones(4), 0.0)
     assert exact == pytest.approx(1.354, abs=1e-3)
     assert np.exp(-exact * r).sum() == pytest.approx(2.583, abs=1e-3)
 
@@ -336,7 +349,7 @@ def test_many_squared_rounds_reach_least_squares():
     matrix = core.edge_matrix(edges, True)
     for _ in range(400):
         for j in np.flatnonzero(R.any(axis=0)):
-            step = kernels.solve_column(j, 2, matrix, e, np.ones(40), 0.0)
+            step = general.solve_column(j, 2, matrix, e, np.ones(40), 0.0)
             alphas[j] += step
             e += step * R[:, j]
     assert ((1 - e) ** 2).mean() == pytest.approx(((1 - R @ best) ** 2).mean(), rel=1e-3)
@@ -359,7 +372,7 @@ def test_many_exponential_rounds_reach_the_optimum_of_a_general_solver():
     e, matrix = np.zeros(60), core.edge_matrix(edges, True)
     for _ in range(300):
         for j in both:
-            e += kernels.solve_column(j, 0, matrix, e, np.ones(60), 0.0) * R[:, j]
+            e += general.solve_column(j, 0, matrix, e, np.ones(60), 0.0) * R[:, j]
     assert np.exp(-e).mean() == pytest.approx(peer.fun, rel=1e-3)
 
 
@@ -384,7 +397,7 @@ def test_the_solver_finds_the_roots_of_random_columns(loss):
         kernel, e = np.exp(-rng.exponential(2, n)), rng.normal(scale=3, size=n)
         C = int(rng.choice([2, 3, 8, 15]))
         edges, state = one_column(signs, e, 1 / (C - 1), 1 / (C - 1) ** 2, kernel)
-        got = kernels.solve_column(0, core.LOSSES[loss], core.edge_matrix(edges), state, np.ones(n + 1), 0.0)
+        got = general.solve_column(0, core.LOSSES[loss], core.edge_matrix(edges), state, np.ones(n + 1), 0.0)
         r = edges.values[1:, 0]
         limit = 100 / (edges.up[0] + edges.down[0])
         args = (loss, r, e, edges.up[0], edges.down[0], 0.0)
@@ -399,19 +412,19 @@ def test_the_solver_finds_the_roots_of_random_columns(loss):
 def test_losses_and_weights_equal_their_plain_formulas_and_do_not_overflow(loss):
     code = core.LOSSES[loss]
     for x in (-8.0, -1.0, -1e-3, 0.0, 0.5, 3.0, 9.0):
-        assert kernels.loss_value(code, x) == pytest.approx(PSI[loss](x), rel=1e-9)
-        assert kernels.loss_weight(code, x) == pytest.approx(WEIGHT[loss](x), rel=1e-9)
+        assert general.loss_value(code, x) == pytest.approx(PSI[loss](x), rel=1e-9)
+        assert general.loss_weight(code, x) == pytest.approx(WEIGHT[loss](x), rel=1e-9)
     for x in (600.0, 1e4):
-        assert np.isfinite(kernels.loss_value(code, x)) and np.isfinite(kernels.loss_weight(code, x))
+        assert np.isfinite(general.loss_value(code, x)) and np.isfinite(general.loss_weight(code, x))
 
 
 def test_logistic_golden_values():
     """w = .3, r = .7, δ = .9: the printed update gives .29576; and 7 against 3 of weight .1."""
     e = np.log(0.7 / 0.3)
-    assert kernels.loss_weight(1, e + 0.9 * 0.7) == pytest.approx(0.18584, abs=1e-5)
+    assert general.loss_weight(1, e + 0.9 * 0.7) == pytest.approx(0.18584, abs=1e-5)
     signs = np.r_[np.ones(7), -np.ones(3)]
     edges, state = one_column(signs, np.full(10, np.log(9.0)), 1.0, 1.0)
-    got = kernels.solve_column(0, 1, core.edge_matrix(edges, True), state, np.ones(11), 0.0)
+    got = general.solve_column(0, 1, core.edge_matrix(edges, True), state, np.ones(11), 0.0)
     assert got == pytest.approx(0.472, abs=1e-3)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from lookalike.learn import _leverage_general as general
 from lookalike.learn import _leverage_kernels as kernels
 
 LOSSES = {"exponential": 0, "logistic": 1, "squared": 2, "matsushita": 3}
@@ -256,7 +257,7 @@ def boost(
         # A weight of zero would make ratios of nothing; this one is as good as none.
         weights = np.maximum(weights, kernels.FAINT)
         return Rounds(*kernels.boost_closed(edge_matrix(edges), rule, scale, weights, order))
-    return Rounds(*kernels.boost_general(edge_matrix(edges, True), rule, scale, weights, order))
+    return Rounds(*general.boost_general(edge_matrix(edges, True), rule, scale, weights, order))
 
 
 def edge_matrix(edges: Edges, with_values: bool = False) -> kernels.Matrix:
