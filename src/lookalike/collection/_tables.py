@@ -7,6 +7,7 @@ Lance is reached only from here. Each write is one commit: it is there as a whol
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import re
 import threading
 import warnings
@@ -175,6 +176,13 @@ def _of_store(text: str) -> str:
     return reason.partition(" { ")[0][:300].rstrip(".")
 
 
+def _give_back() -> None:
+    """Return freed memory to the system: glibc keeps it, and each joining of files would leave some more."""
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other systems do so by themselves
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 class Tables:
     """The Lance tables at an address, a local folder or an object store.
 
@@ -327,3 +335,4 @@ class Tables:
         with plainly(self.address, name), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Lance's own caution about keep = 0
             self.table(name).optimize(cleanup_older_than=keep, delete_unverified=only_writer)
+        _give_back()
