@@ -19,13 +19,19 @@ from typing import Any
 import numpy as np
 from benchmarks._merge import write_merged
 from benchmarks._sets import DATA, RESULTS
-from benchmarks.reproduction import discriminants_classes, discriminants_sonar, discriminants_words
+from benchmarks.reproduction import (
+    discriminants_classes,
+    discriminants_kernels,
+    discriminants_sonar,
+    discriminants_words,
+)
 from benchmarks.reproduction.discriminants_data import UCI
 
 ROOT = Path(__file__).parents[2]
 KEPT = RESULTS / "discriminants.json"
 DOCUMENT = ROOT / "docs" / "reproduction" / "discriminants.md"
-PARTS = {**discriminants_classes.PARTS, **discriminants_sonar.PARTS, **discriminants_words.PARTS}
+MODULES = (discriminants_classes, discriminants_sonar, discriminants_kernels, discriminants_words)
+PARTS = {name: part for module in MODULES for name, part in module.PARTS.items()}
 Results = dict[str, Any]
 
 # Tables 2.1 and 2.2 of the thesis: error of NN and of DDA+NN in percent.
@@ -51,6 +57,8 @@ def row(*cells: str) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
     return "\n".join([row(*head), row(*["---"] * len(head)), *(row(*r) for r in rows)])
 
 
@@ -128,23 +136,35 @@ def kernels(results: Results) -> str:
     parts = []
     for name in ("corel1k", "flowers17"):
         if r := results.get(f"kernels-{name}"):
-            rows = [[t, *means(v)] for t, v in r["table"].items()]
-            many = f"{r['indefinite']} of {r['classes']} classes"
-            parts += [f"{name}: the learned kernel became indefinite for {many}."]
-            parts += [table(["method", "error", "GM", "SP"], rows)]
+            rows = [
+                [t, *means(v), f"{r['indefinite'][t]} of {r['classes']}" if t in r["indefinite"] else "—"]
+                for t, v in r["learned"].items()
+            ]
+            parts += [f"{name}:", table(["method", "error", "GM", "SP", "kernel indefinite in"], rows)]
     return "\n\n".join(parts)
 
 
-def cuboids(results: Results) -> str:
-    if not (r := results.get("cuboids")):
-        return ""
+def guards(results: Results) -> str:
+    """Both guards on all sets: GM and SP alone, with tracing and with the filter, for both rules."""
+    sets = {"cuboids": results.get("cuboids", {}).get("table", {})}
+    for name in ("corel1k", "flowers17"):
+        sets[name] = results.get(f"kernels-{name}", {}).get("guarded", {})
     rows = []
-    for title, entries in r["table"].items():
-        values = np.array(entries)
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        mean = values.mean(axis=0)
-        rows.append([title, *(f"{percent(mean[i])} ± {percent(error[i])}" for i in (1, 2))])
-    return table(["method", "GM", "SP"], rows)
+    for name, entries in sets.items():
+        for key in entries:
+            title, rule, guard = key.split("|")
+            if guard != "alone":
+                continue
+            cells = []
+            for guard in ("alone", "tracing", "filter"):
+                values = np.array(entries[f"{title}|{rule}|{guard}"])
+                error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+                mean = values.mean(axis=0)
+                spread = [f" ± {100 * e:.1f}" if name == "cuboids" else "" for e in error]
+                cells += [f"{100 * mean[i]:.1f}{spread[i]}" for i in (1, 2)]
+            rows.append([name, title, rule, *cells])
+    head = ["set", "projection", "decision", "alone: GM", "SP", "tracing: GM", "SP", "filter: GM", "SP"]
+    return table(head, rows)
 
 
 def hyperplanes(results: Results) -> str:
@@ -267,7 +287,7 @@ TABLES: dict[str, tuple[Callable[[Results], str], int]] = {  # and how many cell
     "objects": (objects, 1),
     "semantic": (semantic, 1),
     "kernels": (kernels, 1),
-    "cuboids": (cuboids, 1),
+    "guards": (guards, 3),
     "hyperplanes": (hyperplanes, 1),
     "few": (few, 2),
     "words": (words, 1),
