@@ -47,6 +47,11 @@ def test_the_symmetric_form(patches):
     want = sum(knn_jensen_shannon(p[0], q[0], 5, floor=0.5) for p, q in zip(bands[1], bands[2]))
     assert got[1, 2] == pytest.approx(want, abs=1e-6)
     assert got[0, 1] == pytest.approx(got[1, 0], abs=1e-6)
+    # A first look takes every eighth point of both.
+    look = PatchDissimilarity(n_neighbors=5, divergence="jensen_shannon", preselect="sample").fit(patches)
+    first = look.first_look(patches[:2])
+    assert (first != got).any() and first.argmin(axis=1).tolist() == [0, 1]
+    assert np.corrcoef(first.ravel(), got.ravel())[0, 1] > 0.9
 
 
 @pytest.mark.parametrize("direction", ["query_first", "collection_first"])

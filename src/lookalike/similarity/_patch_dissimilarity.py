@@ -19,7 +19,7 @@ from lookalike.parallel import LocalEngine, n_workers
 from lookalike.similarity import _knn_kernels as kernels
 from lookalike.similarity._knn_divergence import (
     in_order,
-    knn_jensen_shannon,
+    jensen_shannon,
     kth_distances,
     main_axis,
     padded,
@@ -205,7 +205,7 @@ class PatchDissimilarity(BaseEstimator):
                 continue  # the query is too small to have this band
             bags = bags if len(images) == len(bags) else bags[images]
             if self.divergence == "jensen_shannon":
-                terms = self._symmetric(points, bags)
+                terms = self._symmetric(points, bags, self._axes[number], stride)
             elif self.direction == "query_first":
                 terms = self._query_first(points, bags, self._axes[number], stride)
                 terms *= self._varying(number, points, images)
@@ -275,13 +275,16 @@ class PatchDissimilarity(BaseEstimator):
 
         return np.array(list(LocalEngine(n_workers(self.n_jobs)).map(ratio, images.tolist())))
 
-    def _symmetric(self, points: NDArray[Any], bags: Bags) -> Values:
+    def _symmetric(self, points: NDArray[Any], bags: Bags, axis: NDArray[np.float64], stride: int) -> Values:
+        """The larger set of two is thinned to the size of the smaller."""
+
         def pair(bag: NDArray[Any]) -> float:
             n = min(len(points), len(bag))
             if n < 2:
                 return np.inf
-            k = min(self.n_neighbors, n - 1)
-            return knn_jensen_shannon(points, np.ascontiguousarray(bag), k, floor=self.floor)
+            rng = np.random.RandomState(0)
+            p, q = (x if len(x) == n else x[rng.choice(len(x), n, replace=False)] for x in (points, bag))
+            return jensen_shannon(p, q, min(self.n_neighbors, n - 1), self.floor, axis, stride)
 
         return np.array(list(LocalEngine(n_workers(self.n_jobs)).map(pair, bags)))
 
