@@ -295,3 +295,12 @@ def test_index_on_a_cluster_that_is_not_there(pictures, terminal):
     assert "no Dask scheduler answers at nonsense://x" in terminal.error(
         "index", pictures, "--cluster", "nonsense://x"
     )
+
+
+def test_a_source_is_forgotten(collection, terminal):
+    home, red = ["-c", collection / "of-two"], collection / "red"
+    terminal("index", red, collection / "blue", *home, "-f", "color-histogram")
+    result = terminal("index", *home, "--forget", red)
+    assert "is forgotten, with 4 pictures." in result.stderr
+    assert "4 unchanged." in result.stdout
+    assert "is no source" in terminal.error("index", *home, "--forget", "red")

@@ -9,7 +9,7 @@ import pytest
 from tests_of_collection import Mean, Pixels, Touchy, png
 
 from lookalike.collection import Collection, _plan
-from lookalike.errors import LookalikeError
+from lookalike.errors import LookalikeError, LookalikeWarning
 from lookalike.features import get_feature
 from lookalike.parallel import LocalEngine
 
@@ -274,3 +274,36 @@ def test_a_folder_with_fifty_kinds_of_bad_files(tmp_path, monkeypatch):
     assert (report.new, report.set_aside) == (len(good), len(bad))
     again = collection.index([tmp_path], features=[Mean()])
     assert (again.unchanged, again.set_aside, again.computed) == (len(good), len(bad), 0)
+
+
+def test_a_source_that_is_gone_is_told_and_can_be_forgotten(folder, collection, tmp_path):
+    other = tmp_path / "other"
+    (other / "deeper").mkdir(parents=True)
+    for i, place in enumerate([other, other / "deeper"]):
+        (place / f"{i}.png").write_bytes(png(90 + i))
+    (other / "bad.png").write_bytes(b"bad")
+    collection.index([other, other / "deeper"], features=[Mean()])
+    collection.set_labels({other / "0.png": "x", other / "deeper" / "1.png": "y"}, by="me")
+    other.rename(tmp_path / "unplugged")
+    with pytest.warns(LookalikeWarning, match=r"other.* does not exist: .* --forget "):
+        report = collection.index(features=[Mean()])
+    assert (report.removed, len(collection)) == (0, 8), "what cannot be seen is left as it was"
+    assert collection.forget(other) == 1, "one picture lies in another source too"
+    assert len(collection) == 7
+    assert not collection.set_aside().num_rows
+    assert names(collection.labels()["uri"].to_pylist()) == ["1.png"]
+    with pytest.raises(LookalikeError, match=r"other is no source of the collection \(there are: "):
+        collection.forget(other)
+    collection.forget(other / "deeper")
+    assert collection.sources == [str(folder)]
+    (tmp_path / "unplugged").rename(other)
+    assert collection.index([other], features=[Mean()]).computed == 0
+    assert len(collection.labels()) == 2, "labels waited for their contents"
+
+
+def test_a_source_that_cannot_be_read_is_not_remembered(collection, tmp_path):
+    listed = tmp_path / "list.csv"
+    listed.write_text("name\nx.png\n")
+    with pytest.raises(LookalikeError, match="no column 'path'"):
+        collection.index([listed], features=[Mean()])
+    assert collection.index(features=[Mean()]).unchanged == 6

@@ -60,6 +60,14 @@ def index(
             help="Compute on the workers of a Dask cluster: the address of its scheduler, tcp://HOST:8786.",
         ),
     ] = None,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forget",
+            metavar="SOURCE",
+            help="Look through this source no more, and take the pictures away that lie in no other.",
+        ),
+    ] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Try again what was set aside, even if it has not changed.")
     ] = False,
@@ -67,10 +75,12 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Make or update the collection of a folder of pictures."""
-    from lookalike.cli._output import emit_json, note
+    from lookalike.cli._output import count, emit_json, note
     from lookalike.parallel import DaskEngine, LocalEngine
 
     opened = _open(sources or [], collection)
+    for source in forget or []:
+        note(f"{source} is forgotten, with {count(opened.forget(source), 'picture')}.")
     engine = LocalEngine(workers or -1) if cluster is None else DaskEngine(cluster)
     try:
         with reporting(progress) as report_step:

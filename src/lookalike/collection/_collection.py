@@ -26,8 +26,9 @@ from lookalike.collection._place import Place, find_place
 from lookalike.collection._reader import Reader
 from lookalike.collection._search import METRICS, Hit, Metric, View
 from lookalike.collection._shards import FeatureColumn, Shards, feature_columns
+from lookalike.collection._sources import Sources
 from lookalike.collection._status import Status
-from lookalike.collection._tables import SCHEMAS, Tables, now, quoted
+from lookalike.collection._tables import SCHEMAS, Tables, quoted
 from lookalike.errors import LookalikeError
 from lookalike.features import Feature, get_feature
 from lookalike.images import path_of, uri_of
@@ -65,6 +66,7 @@ class Collection:
         self._labels = Labels(tables, self._label_lock)
         self._models = Models(place)
         self._reader = Reader(place, tables)
+        self._sources = Sources(tables, place.root)
 
     # ---- making and opening -------------------------------------------------------------------------
 
@@ -190,7 +192,7 @@ class Collection:
         """
         wanted = self._wanted(features)
         with self._lock_of(self._place):
-            names = self._remember(sources)
+            uris = self._sources.of_run(sources)
             indexer = Indexer(
                 self._tables,
                 self._labels,
@@ -199,7 +201,9 @@ class Collection:
                 engine=engine or LocalEngine(),
                 batch_size=batch_size,
             )
-            return indexer.run(names, retry=retry)
+            indexer.find([path_of(uri) for uri in uris])
+            self._sources.remember(uris)
+            return indexer.run(retry=retry)
 
     def _wanted(self, features: Iterable[str | Feature] | None) -> list[Feature]:
         if features is None:
@@ -208,26 +212,22 @@ class Collection:
         made = [get_feature(one) if isinstance(one, str) else one for one in features]
         return list({feature.fingerprint: feature for feature in made}.values())
 
-    def _remember(self, sources: Iterable[PathLike] | None) -> list[str]:
-        """The sources of this run; new ones are written down."""
-        known = self.sources
-        if sources is None:
-            if not known and self.root is None:
-                raise LookalikeError("name the folders to index: the collection has none of its own.")
-            sources = known or [str(self.root)]
-        names = [uri_of(path_of(os.fspath(source))) for source in sources]
-        fresh = list(dict.fromkeys(name for name in names if name not in known))
-        if fresh:
-            rows = {"source": [self._from_home(name) for name in fresh], "added": [now()] * len(fresh)}
-            self._tables.append("sources", pa.table(rows, schema=SCHEMAS["sources"]))
-        return [path_of(name) for name in names]
+    def forget(self, source: PathLike) -> int:
+        """Strike out a source of index runs, and with it the images that lie in no other; says how many.
 
-    def _from_home(self, uri: str) -> str:
-        """A source inside the folder of the collection is written from there: it moves along."""
-        home = None if self.root is None else uri_of(self.root)
-        if home is None or "://" in uri or not f"{uri}/".startswith(home.rstrip("/") + "/"):
-            return uri
-        return Path(uri).relative_to(home).as_posix()
+        The labels of these images wait, as those of removed ones do, and their features are kept.
+        """
+        with self._lock_of(self._place):
+            images = self._tables.read("images", ["uri", "hash"])
+            mine = images.filter(pa.array(self._sources.only_of(source, images["uri"]), pa.bool_()))
+            gone = dict(zip(mine["uri"].to_pylist(), mine["hash"].to_pylist()))
+            _index.remove_images(self._tables, self._labels, gone)
+            aside = self._tables.read("set_aside", ["uri"])["uri"]
+            mine = aside.filter(pa.array(self._sources.only_of(source, aside), pa.bool_())).to_pylist()
+            for part in _index.chunks(mine, _index.DELETE_ROWS):
+                self._tables.delete("set_aside", f"uri IN {quoted(part)}")
+            self._sources.drop(source)
+            return len(gone)
 
     def tidy(self) -> None:
         """Join small files and remove old versions; index runs do this by themselves."""
@@ -240,8 +240,7 @@ class Collection:
     @property
     def sources(self) -> list[str]:
         """What index runs look through when they name nothing else."""
-        stored = self._tables.read("sources", ["source"])["source"].to_pylist()
-        return [s if "://" in s or self.root is None else uri_of(self.root / s) for s in stored]
+        return self._sources.known()
 
     @property
     def features(self) -> list[FeatureColumn]:

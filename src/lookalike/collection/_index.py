@@ -181,11 +181,15 @@ class Indexer:
         self.batch_size = batch_size or max([16, *(f.batch_size for f in self.features)])
         self.report = IndexReport()
 
-    def run(self, sources: Sequence[str | os.PathLike[str]], *, retry: bool = False) -> IndexReport:
-        """Bring the tables up to date with the sources."""
-        start = time.monotonic()
-        names = [os.fspath(source) for source in sources]
-        found = listing(find_images(names, progress=self.progress))
+    def find(self, sources: Sequence[str | os.PathLike[str]]) -> None:
+        """Look through the sources; what is wrong with one of them is an error now."""
+        self._start = time.monotonic()
+        self._names = [os.fspath(source) for source in sources]
+        self._found = listing(find_images(self._names, progress=self.progress))
+
+    def run(self, *, retry: bool = False) -> IndexReport:
+        """Bring the tables up to date with what was found."""
+        names, found = self._names, self._found
         with _Interrupt() as interrupt:
             self._open()
             plan = make_plan(
@@ -199,7 +203,7 @@ class Indexer:
             self._work(plan, interrupt)
             if not interrupt.asked:
                 self._finish(plan)
-        self.report.seconds = time.monotonic() - start
+        self.report.seconds = time.monotonic() - self._start
         if interrupt.asked:
             raise KeyboardInterrupt
         return self.report
@@ -360,11 +364,16 @@ class Indexer:
         removed = self.gone.rest()
         lost_uris = {thing.uri for thing in plan.lost}
         self.report.removed = sum(uri not in lost_uris for uri in removed)
-        for part in chunks(removed, DELETE_ROWS):
-            self.labels.follow({}, {}, {uri: removed[uri] for uri in part})
-            self.tables.delete("images", f"uri IN {quoted(part)}")
+        remove_images(self.tables, self.labels, removed)
         if self._commits or removed or rows or plan.forgotten:
             tidy(self.tables, self.shards, self.labels)
+
+
+def remove_images(tables: Tables, labels: Labels, gone: dict[str, bytes]) -> None:
+    """Take images away, by uri and the content they had last; their labels wait for that content."""
+    for part in chunks(gone, DELETE_ROWS):
+        labels.follow({}, {}, {uri: gone[uri] for uri in part})
+        tables.delete("images", f"uri IN {quoted(part)}")
 
 
 def tidy(tables: Tables, shards: Iterable[Shards], labels: Labels) -> None:

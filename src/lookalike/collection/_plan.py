@@ -75,21 +75,21 @@ class Scope:
     def of(cls, sources: Sequence[str], aside: Sequence[SetAside]) -> Scope:
         """The folders among the sources, without those that could not be entered."""
         folders = [source for source in sources if Path(source).is_dir()]
-        inside = tuple(start for folder in folders for start in _starts(folder))
-        return cls(inside, tuple(start for thing in aside for start in _starts(thing.path)))
+        inside = tuple(start for folder in folders for start in starts(folder))
+        return cls(inside, tuple(start for thing in aside for start in starts(thing.path)))
 
     def mask(self, uris: pa.ChunkedArray) -> NDArray[np.bool_]:
         """For each uri whether it is inside."""
-        return _any_start(uris, self.inside) & ~_any_start(uris, self.outside)
+        return any_start(uris, self.inside) & ~any_start(uris, self.outside)
 
 
-def _starts(folder: str) -> list[str]:
+def starts(folder: str) -> list[str]:
     """How the uri of what is in a folder begins; names that are not UTF-8 have their own form."""
     folder = path_of(folder)
     return [start.rstrip("/") + "/" for start in (uri_of(folder), Path(folder).absolute().as_uri())]
 
 
-def _any_start(uris: pa.ChunkedArray, starts: Sequence[str]) -> NDArray[np.bool_]:
+def any_start(uris: pa.ChunkedArray, starts: Sequence[str]) -> NDArray[np.bool_]:
     mask = np.zeros(len(uris), bool)
     for start in starts:
         mask |= pc.starts_with(uris, start).to_numpy(zero_copy_only=False)
