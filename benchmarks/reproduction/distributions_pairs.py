@@ -71,13 +71,13 @@ class Weights:
 
 def weights_of_draws(
     mixtures: Mixtures, objective: str, forms: tuple[Form, ...], masks: list[np.ndarray]
-) -> Iterator[tuple[Form, int, np.ndarray]]:
-    """Form, draw, and weights of the training images of that draw, for one block of rows after the other."""
+) -> Iterator[tuple[Form, int, np.ndarray, np.ndarray]]:
+    """Form, draw, rows, and the weights that these give to the training images of that draw."""
     weights = Weights(mixtures, objective)
     for rows, logs in weights.blocks():
         for draw, train in enumerate(masks):
             for form in forms:
-                yield form, draw, weights.of(logs, rows, np.flatnonzero(train), form)
+                yield form, draw, rows, weights.of(logs, rows, np.flatnonzero(train), form)
 
 
 def choose_form(

@@ -69,7 +69,7 @@ _PRESETS += [
             *_ADAPTED,
             (
                 "MixtureOfReferences",
-                {"scaled": True, "exclude_self": "largest", "sqrt_weights": True, "power": 0.5},
+                {"scaled": True, "sqrt_weights": True, "sharpness": 0.3, "n_iter": 1, "power": 0.5},
             ),
             _SPARSE,
         ],
