@@ -137,6 +137,10 @@ def test_gaussians_that_are_none_are_refused():
 
 
 def test_golden_values_of_matched_mixtures():
+    q, p, u = ((m.means, m.variances) for m in (Q, P, U))
+    assert np.allclose(gaussian_probability_product(q, p), [0.9932738178, 0.9476842455], atol=1e-9)
+    assert np.allclose(gaussian_cross_entropy(q, p), [1.332924942, 1.672599312], atol=1e-9)
+    assert np.allclose(gaussian_cross_entropy(q, u), [1.443938533, 1.488938533], atol=1e-9)
     assert probability_product(MP, MQ, weight_exponent=1)[0, 0] == pytest.approx(0.4658299352, abs=1e-9)
     assert probability_product(MP, MQ)[0, 0] == pytest.approx(0.9508713734, abs=1e-9)
     many = probability_product(MP, MQ, method="one-to-many", weight_exponent=1)[0, 0]
@@ -162,6 +166,11 @@ def test_golden_values_of_the_toy_example():
     assert true_kl(q, p1) == pytest.approx(3.3672798064, abs=1e-7)
     assert true_kl(p1, q) == pytest.approx(0.6327201938, abs=1e-7)
     assert true_overlap(q, p1) == pytest.approx(0.7503701693, abs=1e-8)
+    # Displacements at which a third image, with both of its parts beside those of q, is as far as p1.
+    by_kl = mixture([0.5, 0.5], [2 + 2.0048320, -2 - 2.0048320], [1, 1])
+    assert true_kl(q, by_kl) + true_kl(by_kl, q) == pytest.approx(4, abs=1e-6)
+    by_overlap = mixture([0.5, 0.5], [2 + 1.5174261, -2 - 1.5174261], [1, 1])
+    assert true_overlap(q, by_overlap) == pytest.approx(0.7503701693, abs=1e-7)
 
 
 @given(st.integers(0, 10_000))
