@@ -27,8 +27,9 @@ from lookalike.learn._fusion._inputs import Labels, checked_blocks, is_blocks
 from lookalike.learn._fusion._moments import BlockMoments
 from lookalike.learn._fusion._smoothers import (
     Fitted,
+    HeldOut,
+    LeaveOneOut,
     NeighborMean,
-    leave_one_out_bank,
     smoother_bank,
 )
 from lookalike.learn._fusion._spaces import Geometry, geometry, moment_bank, ridge_learners
@@ -207,6 +208,23 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel of one matrix or of several, and the labels: classes or an indicator matrix."""
+        self._fit(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_held_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Fit, and place every training sample where functions learned without it would place it.
+
+        Functions know the labels of their own training samples, which :meth:`transform` therefore places
+        better than it will place others. A classifier that is trained on these places instead sees its
+        samples as it will see new ones. For least squares they are exact leave-one-out values.
+        """
+        spaces, G, held_out = self._fit(X, y, sample_weight)
+        if held_out is None:
+            raise ValueError("solver='convex' has no held-out places: use 'greedy' or 'corrective'.")
+        return held_out(spaces, G)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, HeldOut | None]:
         blocks = self._samples(X, reset=True, least=2)
         labels = Labels(y)
         check_consistent_length(blocks[0], labels)
@@ -215,14 +233,15 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         if self.validation_fraction is not None:
             n_rounds = self._best_number(X, y, labels, weight)
         if self.keep_moments or self.weak_learner != "ls":
-            self._learn(self._gather(blocks, labels, weight), n_rounds, blocks, labels, weight)
+            taken = self._learn(self._gather(blocks, labels, weight), n_rounds, blocks, labels, weight)
         else:
             thin = Thinned(blocks, weight)
-            self._learn(self._gather(thin.blocks, labels, weight), n_rounds, thin.blocks, labels, weight)
+            moments = self._gather(thin.blocks, labels, weight)
+            taken = self._learn(moments, n_rounds, thin.blocks, labels, weight)
             self.means_, self.weights_ = thin.whole(self.means_, self.weights_)
         if not self.keep_moments:
             del self.moments_
-        return self
+        return taken
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -242,8 +261,9 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         moments = self.moments_.merge(batch) if hasattr(self, "moments_") else batch
         moments.extend(sorted(moments.classes))
         if refresh:
-            return self._learn(moments, self.n_rounds)
-        self.moments_ = moments
+            self._learn(moments, self.n_rounds)
+        else:
+            self.moments_ = moments
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None, refresh: bool = True) -> Self:
@@ -254,7 +274,9 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         labels = Labels(y, self.moments_.classes)
         share = self._share(sample_weight, blocks)
         moments = self.moments_.remove(blocks, labels.indicators(slice(None)), share)
-        return self._learn(moments, self.n_rounds) if refresh else self
+        if refresh:
+            self._learn(moments, self.n_rounds)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_moments(self, moments: BlockMoments, names: Sequence[str] | None = None) -> Self:
@@ -262,7 +284,8 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         self._moments_only()
         self.n_features_in_, self.block_dims_ = moments.n_features, list(moments.dims)
         self.block_names_ = list(names or (f"block{i}" for i in range(len(moments.dims))))
-        return self._learn(moments.copy(), self.n_rounds)
+        self._learn(moments.copy(), self.n_rounds)
+        return self
 
     def _moments_only(self) -> None:
         if not self.keep_moments:
@@ -311,34 +334,50 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         blocks: list[Array] | None = None,
         labels: Labels | None = None,
         weight: Array | None = None,
-    ) -> Self:
-        """From moments (and samples, where the weak learner needs them) to the embedding."""
+    ) -> tuple[Array, Array, HeldOut | None]:
+        """From moments (and samples, where they are needed) to the embedding.
+
+        What comes back: the space and the coefficients of every function, and what tells held-out places.
+        """
         geo = geometry(moments, self._levels())
         self.moments_, self.classes_ = moments, np.array(moments.classes)
-        rules = Rules(n_rounds, self.min_gain, self.order, self.select, self.initial, self.initial_weight)
-        levels = [s.level for s in geo.spaces]
-        fitted: Fitted | None = None
         learners = ridge_learners(geo, self.ridge)
         if self.solver == "convex":
             self._check_learner("solver='convex'")
-            return self._finish_convex(geo)
-        if self.weak_learner != "ls":
-            assert blocks is not None and labels is not None
-            make = NeighborMean if self.weak_learner == "knn" else partial(clone, self.weak_learner)
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            bank, fitted = smoother_bank(geo, moments, blocks, labels, make, weights=weight, seed=seed)
-        elif self.scoring == "loo":
-            assert blocks is not None and labels is not None
-            bank = leave_one_out_bank(geo, moments, blocks, labels, learners, self.ridge, weights=weight)
-        else:
-            bank = moment_bank(geo, learners)
-            self._warn_of_interpolation(geo, bank)
-        path = boost(bank, levels, rules)
+            self._finish_convex(geo)
+            return np.zeros(0), np.zeros(0), None
+        bank, fitted, held_out = self._bank(geo, learners, blocks, labels, weight)
+        rules = Rules(n_rounds, self.min_gain, self.order, self.select, self.initial, self.initial_weight)
+        path = boost(bank, [s.level for s in geo.spaces], rules)
         if not path.spaces:
             raise ValueError("No feature block tells the classes apart: every one is constant within them.")
         if self.solver == "corrective":
             path = corrected(bank, path)
-        return self._finish(geo, bank, path, learners, fitted)
+        return *self._finish(geo, bank, path, learners, fitted), held_out
+
+    def _bank(
+        self,
+        geo: Geometry,
+        learners: list[Array],
+        blocks: list[Array] | None,
+        labels: Labels | None,
+        weight: Array | None,
+    ) -> tuple[Bank, Fitted | None, HeldOut | None]:
+        """The base functions of the weak learner, as it is to be judged; held-out values need samples."""
+        if self.weak_learner != "ls":
+            assert blocks is not None and labels is not None
+            make = NeighborMean if self.weak_learner == "knn" else partial(clone, self.weak_learner)
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            return smoother_bank(geo, self.moments_, blocks, labels, make, weights=weight, seed=seed)
+        honest: LeaveOneOut | None = None
+        if blocks is not None and labels is not None:
+            honest = LeaveOneOut(geo, self.moments_, blocks, labels, learners, self.ridge, weight)
+        if self.scoring == "loo":
+            assert honest is not None
+            return honest.bank(), None, honest.held_out
+        bank = moment_bank(geo, learners)
+        self._warn_of_interpolation(geo, bank)
+        return bank, None, honest.held_out if honest is not None else None
 
     def _levels(self) -> Any:
         return self.levels if isinstance(self.levels, str | None) else [int(k) for k in self.levels]
@@ -364,7 +403,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
 
     def _finish(
         self, geo: Geometry, bank: Bank, path: Path, learners: list[Array], fitted: Fitted | None
-    ) -> Self:
+    ) -> tuple[Array, Array]:
         spaces, G = np.array(path.spaces), np.array(path.coefficients)
         betas = np.array(path.betas)
         hits = betas * np.sum(np.einsum("tc,tcd->td", G, bank.hit[spaces]) ** 2, axis=1)
@@ -372,18 +411,19 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         brought = np.bincount(owner, hits, minlength=len(self.block_names_))
         spread = float(betas @ np.einsum("tc,tcd,td->t", G, bank.own[spaces], G))
         self.scale_ = self._scale(spread)
-        G = G * np.sqrt(betas)[:, None]
+        G = G * (self.scale_ * np.sqrt(betas))[:, None]
         self._record(path, owner, [geo.spaces[s].dim for s in spaces], brought)
         self._fitted_ = fitted
         if fitted is not None:
-            self._coefficients_ = (spaces, G * self.scale_)
-            return self
+            self._coefficients_ = (spaces, G)
+            return spaces, G
         components = np.zeros((len(geo.hits), len(spaces)))
         for t, s in enumerate(spaces):
             components[geo.rows(geo.spaces[s]), t] = learners[s] @ G[t]
-        return self._place(geo, components)
+        self._place(geo, components)
+        return spaces, G
 
-    def _finish_convex(self, geo: Geometry) -> Self:
+    def _finish_convex(self, geo: Geometry) -> None:
         spread = np.concatenate(geo.variances)
         products, hits = whitened(geo.crossed, geo.hits, spread)
         factors, path = convex_factors(products, hits, geo.parts)
@@ -393,14 +433,14 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         for b, (part, factor) in enumerate(zip(geo.parts, factors)):
             components[part, owner == b] = factor
         self.scale_ = self._scale(float(np.sum(components**2)))
-        components /= np.sqrt(spread)[:, None]
+        components *= self.scale_ / np.sqrt(spread)[:, None]
         record = Path([0] * len(owner), [-1] * len(owner), [1.0] * len(owner), [], [path[-1]] * len(owner))
         record.stop_reason = "no block can raise the alignment"
         dims = [geo.parts[b].stop - geo.parts[b].start for b in owner]
         self._fitted_ = None
         self._record(record, owner, dims, brought)
         self.sweeps_ = np.array(path)
-        return self._place(geo, components)
+        self._place(geo, components)
 
     def _scale(self, spread: float) -> float:
         """What makes the mean squared distance of training samples 1; ``spread`` is the kernel's trace."""
@@ -418,11 +458,10 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         self.stop_reason_ = path.stop_reason
         self.n_rounds_ = self._n_features_out = len(owner)
 
-    def _place(self, geo: Geometry, components: Array) -> Self:
+    def _place(self, geo: Geometry, components: Array) -> None:
         cuts = self.moments_.slices()
         self.means_ = [self.moments_.mean[cut] for cut in cuts]
-        self.weights_ = [self.scale_ * (axes @ components[part]) for axes, part in zip(geo.axes, geo.parts)]
-        return self
+        self.weights_ = [axes @ components[part] for axes, part in zip(geo.axes, geo.parts)]
 
     @property
     def selected_(self) -> Array:

@@ -278,13 +278,13 @@ def test_any_regressor_may_be_a_weak_learner(wine):
 
 def test_leave_one_out_values_against_brute_force():
     from lookalike.learn._fusion._inputs import Labels
-    from lookalike.learn._fusion._smoothers import leave_one_out_bank
+    from lookalike.learn._fusion._smoothers import LeaveOneOut
     from lookalike.learn._fusion._spaces import geometry, ridge_learners
 
     labels = Labels(oracle.Y)
     moments = BlockMoments([2, 2], [0, 1, 2]).update(GOLDEN, labels.indicators(slice(None)))
     geo = geometry(moments, None)
-    bank = leave_one_out_bank(geo, moments, GOLDEN, labels, ridge_learners(geo, 0.0), 0.0)
+    bank = LeaveOneOut(geo, moments, GOLDEN, labels, ridge_learners(geo, 0.0), 0.0).bank()
     Q = (labels.indicators(slice(None)) - moments.mean[4:]) @ geo.root
     Z = np.zeros_like(Q)
     for i in range(9):
@@ -294,6 +294,54 @@ def test_leave_one_out_values_against_brute_force():
     Z -= Z.mean(0)
     np.testing.assert_allclose(bank.own[0], Z.T @ Z, atol=1e-10)
     np.testing.assert_allclose(bank.hit[0], Z.T @ Q, atol=1e-10)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+@pytest.mark.parametrize("scoring", ["train", "loo"])
+def test_held_out_places_against_brute_force(ridge, scoring):
+    model = BoostedKernel(levels=None, ridge=ridge, scoring=scoring, n_rounds=2, rescale=False)
+    got = model.fit_held_out(GOLDEN, oracle.Y)
+    block = GOLDEN[model.selected_["block"][0]]
+    A = np.c_[np.ones(9), block]
+    punished = ridge * np.trace(np.cov(block.T) * 8) / 2 * np.diag([0.0, 1.0, 1.0])
+    Q = oracle.basis(oracle.indicators(oracle.Y))
+    want = np.zeros_like(Q)
+    for i in range(9):
+        others = np.arange(9) != i
+        left = A[others].T @ A[others] + punished
+        want[i] = A[i] @ np.linalg.solve(left, A[others].T @ Q[others])
+    # The basis Q is free to turn, the inner products of the places are not.
+    np.testing.assert_allclose(got @ got.T, want @ want.T, atol=1e-10)
+    again = BoostedKernel(levels=None, ridge=ridge, scoring=scoring, n_rounds=2, rescale=False).fit(
+        GOLDEN, oracle.Y
+    )
+    np.testing.assert_allclose(model.transform(GOLDEN), again.transform(GOLDEN))
+
+
+def test_held_out_places_look_like_those_of_new_samples(wine):
+    blocks, y = wine
+    noise = np.random.default_rng(0).normal(size=(len(y), 60))
+    order = np.random.default_rng(1).permutation(len(y))
+    blocks, y = [b[order] for b in (*blocks, noise)], y[order]
+    train, test = slice(0, 90), slice(90, None)
+    inside, outside = [b[train] for b in blocks], [b[test] for b in blocks]
+
+    def spread(F, labels):
+        """The share of the variance that lies within the classes."""
+        means = np.stack([F[labels == c].mean(0) for c in labels])
+        return np.sum((F - means) ** 2) / np.sum((F - F.mean(0)) ** 2)
+
+    for options in ({"select": "best", "levels": [60]}, {"weak_learner": KNeighborsRegressor(1)}):
+        model = BoostedKernel(random_state=0, **options)
+        held = model.fit_held_out(inside, y[train])
+        new = spread(model.transform(outside), y[test])
+        seen = spread(model.transform(inside), y[train])
+        assert abs(spread(held, y[train]) - new) < 0.7 * abs(seen - new)
+    thin = BoostedKernel(keep_moments=False).fit_held_out([b[:40] for b in blocks], y[:40])
+    whole = BoostedKernel().fit_held_out([b[:40] for b in blocks], y[:40])
+    np.testing.assert_allclose(thin @ thin.T, whole @ whole.T, atol=1e-8)
+    with pytest.raises(ValueError, match="convex"):
+        BoostedKernel(solver="convex").fit_held_out(inside, y[train])
 
 
 def test_validation_keeps_the_rounds_that_help(wine):

@@ -8,7 +8,7 @@ cross-validation, since a learner that remembers its samples would seem perfect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -101,6 +101,10 @@ def _held_out(make: Callable[[], Any], X: Array, Q: Array, seed: Any) -> tuple[A
     return learner.fit(X, Q), np.asarray(values, dtype=np.float64).reshape(Q.shape)
 
 
+# (spaces, coefficients) → what the functions say of training samples that they were learned without
+HeldOut = Callable[[Array, Array], Array]
+
+
 def smoother_bank(
     geo: Geometry,
     moments: BlockMoments,
@@ -110,7 +114,7 @@ def smoother_bank(
     *,
     weights: Array | None = None,
     seed: Any = None,
-) -> tuple[Bank, Fitted]:
+) -> tuple[Bank, Fitted, HeldOut]:
     """Fit a weak learner in every space; the bank holds its honest answers."""
     d = moments.n_features
     Q = (labels.indicators(slice(None)) - moments.mean[d:]) @ geo.root
@@ -124,42 +128,67 @@ def smoother_bank(
         answers.append(values)
     share = np.ones(len(Q)) if weights is None else weights
     centres = np.stack([share @ values / share.sum() for values in answers])
-    joined = np.concatenate([*(v - m for v, m in zip(answers, centres)), Q], axis=1) * np.sqrt(share)[:, None]
+    answers = [values - centre for values, centre in zip(answers, centres)]
+    joined = np.concatenate([*answers, Q], axis=1) * np.sqrt(share)[:, None]
     bank = bank_of_values(joined.T @ joined, len(geo.spaces))
-    return bank, Fitted(geo.axes, means, geo.spaces, learners, centres)
+
+    def held_out(spaces: Array, G: Array) -> Array:
+        return np.stack([answers[s] @ g for s, g in zip(spaces, G)], axis=1)
+
+    return bank, Fitted(geo.axes, means, geo.spaces, learners, centres), held_out
 
 
-def leave_one_out_bank(
-    geo: Geometry,
-    moments: BlockMoments,
-    blocks: Sequence[Array],
-    labels: Labels,
-    learners: Sequence[Array],
-    ridge: float,
-    *,
-    weights: Array | None = None,
-) -> Bank:
-    """The bank of what ridge regressions say of samples left out: ``(z − h q) / (1 − h)`` with leverage h.
+@dataclass
+class LeaveOneOut:
+    """What ridge regressions say of samples left out: ``(z − h q) / (1 − h)`` with leverage ``h``.
 
-    Exact for one sample left out of the regression (its mean and its axes stay); it needs a second pass
+    Exact for one sample left out of the regression (its mean and its axes stay); it needs another pass
     over the data. Samples that a space cannot do without (h → 1) are told nothing by it.
     """
-    d, n_spaces, c = moments.n_features, len(geo.spaces), geo.root.shape[1]
-    width = (n_spaces + 1) * c
-    means = [moments.mean[cut] for cut in moments.slices()]
-    honest = BlockMoments([width], [])
-    for rows in row_blocks(len(labels), 8 * (d + 2 * width)):
-        share = np.ones(rows.stop - rows.start) if weights is None else weights[rows]
-        Q = (labels.indicators(rows) - moments.mean[d:]) @ geo.root
-        inside = [(block[rows] - mean) @ axes for block, mean, axes in zip(blocks, means, geo.axes)]
-        answers = []
-        for space, learner in zip(geo.spaces, learners):
-            components = inside[space.block][:, : space.dim]
-            spread = geo.variances[space.block][: space.dim]
-            spread = spread + ridge * spread.mean()
-            h = (share * (1 / moments.weight + (components**2 / spread).sum(axis=1)))[:, None]
-            left = 1 - h
-            value = (components @ learner - h * Q) / np.where(left > 1e-8, left, 1.0)
-            answers.append(np.where(left > 1e-8, value, 0.0))
-        honest.update([np.concatenate([*answers, Q], axis=1)], np.zeros((len(Q), 0)), share)
-    return bank_of_values(honest.products, n_spaces)
+
+    geo: Geometry
+    moments: BlockMoments
+    blocks: Sequence[Array]
+    labels: Labels
+    learners: Sequence[Array]
+    ridge: float
+    weights: Array | None = None
+
+    def bank(self) -> Bank:
+        """The bank of these answers."""
+        n_spaces, c = len(self.geo.spaces), self.geo.root.shape[1]
+        honest = BlockMoments([(n_spaces + 1) * c], [])
+        for _, answers, Q, share in self._passed(range(n_spaces)):
+            honest.update([np.concatenate([*answers, Q], axis=1)], np.zeros((len(Q), 0)), share)
+        return bank_of_values(honest.products, n_spaces)
+
+    def held_out(self, spaces: Array, G: Array) -> Array:
+        """The values of the functions ``Z_s g`` for the training samples."""
+        out = np.empty((len(self.labels), len(spaces)))
+        used = np.unique(spaces)
+        for rows, answers, _, _ in self._passed(used):
+            for s, values in zip(used, answers):
+                mine = np.flatnonzero(spaces == s)
+                out[rows, mine] = values @ G[mine].T
+        return out
+
+    def _passed(self, spaces: Any) -> Iterator[tuple[slice, list[Array], Array, Array]]:
+        """Rows, the answers of every space, Q and the weights, in blocks of bounded memory."""
+        geo, d = self.geo, self.moments.n_features
+        means = [self.moments.mean[cut] for cut in self.moments.slices()]
+        width = (len(spaces) + 1) * geo.root.shape[1]
+        for rows in row_blocks(len(self.labels), 8 * (d + 2 * width)):
+            share = np.ones(rows.stop - rows.start) if self.weights is None else self.weights[rows]
+            Q = (self.labels.indicators(rows) - self.moments.mean[d:]) @ geo.root
+            inside = [(block[rows] - mean) @ axes for block, mean, axes in zip(self.blocks, means, geo.axes)]
+            yield rows, [self._answers(s, inside, Q, share) for s in spaces], Q, share
+
+    def _answers(self, s: int, inside: list[Array], Q: Array, share: Array) -> Array:
+        space = self.geo.spaces[s]
+        components = inside[space.block][:, : space.dim]
+        spread = self.geo.variances[space.block][: space.dim]
+        spread = spread + self.ridge * spread.mean()
+        h = (share * (1 / self.moments.weight + (components**2 / spread).sum(axis=1)))[:, None]
+        left = 1 - h
+        value = (components @ self.learners[s] - h * Q) / np.where(left > 1e-8, left, 1.0)
+        return np.where(left > 1e-8, value, 0.0)
