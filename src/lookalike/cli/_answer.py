@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from lookalike.cli._options import PLAIN, AsJson, InCollection, ShowProgress
+from lookalike.cli._options import PLAIN, AsJson, Asked, InCollection, OpenPage, ShowProgress, Workers
 from lookalike.cli._progress import Show, reporting
 from lookalike.errors import LookalikeError
 from lookalike.progress import Progress, Step
@@ -63,14 +63,7 @@ class _Classify(TyperCommand):
 
 @classify_app.command(cls=_Classify)
 def classify(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SOURCE",
-            help="Pictures, folders and lists of paths; "
-            "without any, the pictures of the collection that have no label.",
-        ),
-    ] = None,
+    sources: Asked = None,
     model: ModelName = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Without sources: also the pictures that have a label.")
@@ -85,10 +78,7 @@ def classify(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write; .jsonl for JSON lines."),
     ] = None,
-    workers: Annotated[
-        int,
-        typer.Option("--workers", "-j", metavar="N", help="Pictures in work at a time; -1 is one per core."),
-    ] = -1,
+    workers: Workers = -1,
     collection: InCollection = None,
     progress: ShowProgress = Show.auto,
     as_json: AsJson = False,
@@ -243,9 +233,7 @@ def explain(
             "--output", "-o", metavar="FILE", help="Show them with their pictures: an .html page or a .png."
         ),
     ] = None,
-    open_it: Annotated[
-        bool, typer.Option("--open", help="Write the page and open it in the browser.")
-    ] = False,
+    open_it: OpenPage = False,
     model: ModelName = None,
     collection: InCollection = None,
     as_json: AsJson = False,

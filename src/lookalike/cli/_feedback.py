@@ -75,7 +75,7 @@ def refine(
         marks = ask_marks(len(order))
         if marks is None:
             return [near[i] for i in order]
-        if marks == "u":
+        if isinstance(marks, str):  # "u"
             session.undo()
         else:
             right, wrong = marks

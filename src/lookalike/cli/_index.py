@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookalike.cli._options import PLAIN, AsJson, InCollection, ShowProgress
+from lookalike.cli._options import PLAIN, AsJson, InCollection, ShowProgress, Workers
 from lookalike.cli._progress import Show, reporting
 
 if TYPE_CHECKING:
@@ -48,10 +48,7 @@ def index(
             "Without it, what the collection has, and at first the default.",
         ),
     ] = None,
-    workers: Annotated[
-        int,
-        typer.Option("--workers", "-j", metavar="N", help="Pictures in work at a time; -1 is one per core."),
-    ] = -1,
+    workers: Workers = -1,
     cluster: Annotated[
         str | None,
         typer.Option(

@@ -47,3 +47,20 @@ FeatureName = Annotated[
         help="The feature to compare by (see 'lookalike feature list'). Without it, the collection's own.",
     ),
 ]
+
+Workers = Annotated[
+    int,
+    typer.Option("--workers", "-j", metavar="N", help="Pictures in work at a time; -1 is one per core."),
+]
+
+# What a command answers for: pictures from anywhere, or those of the collection.
+Asked = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Pictures, folders and lists of paths; "
+        "without any, the pictures of the collection that have no label.",
+    ),
+]
+
+OpenPage = Annotated[bool, typer.Option("--open", help="Write a page and open it in the browser.")]

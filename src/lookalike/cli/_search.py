@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection, ShowProgress
+from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection, OpenPage, ShowProgress
 from lookalike.cli._progress import Show, reporting
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ Similarity = Annotated[
         "histograms; patches (or smp-kl) for multiscale patches, in two steps.",
     ),
 ]
-Open = Annotated[bool, typer.Option("--open", help="Write a contact sheet and open it in the browser.")]
 
 
 @search_app.command()
@@ -72,7 +71,7 @@ def search(
     ] = "auto",
     collection: InCollection = None,
     html: Html = None,
-    open_it: Open = False,
+    open_it: OpenPage = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the look-alikes of one or several pictures, or the pictures that words fit."""
@@ -173,7 +172,7 @@ def duplicates(
     feature: FeatureName = None,
     collection: InCollection = None,
     html: Html = None,
-    open_it: Open = False,
+    open_it: OpenPage = False,
     progress: ShowProgress = Show.auto,
     as_json: AsJson = False,
 ) -> None:
@@ -223,12 +222,9 @@ def _tell_duplicates(found: Duplicates) -> None:
                 same = "  (same content)" if i and not group.same_content else ""
                 say(f"  {shown(uri)}{same}")
     images = sum(len(group.uris) for group in found)
-    rule = (
-        "by content alone"
-        if found.threshold is None
-        else f"at {found.threshold:.3f} or more by {found.feature}"
-    )
-    say(f"{count(len(found), 'group')} of {count(images, 'image')}, {rule}.")
+    rule = f"at {found.threshold:.3f} or more by {found.feature}" if found.feature else "by content alone"
+    counted = f"{count(len(found), 'group')} of {count(images, 'image')}" if images else "no duplicates"
+    say(f"{counted}, {rule}.")
 
 
 def _duplicate_sheet(page: Path, found: Duplicates) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lookalike.cli._options import PLAIN, AsJson, FeatureName, InCollection
+from lookalike.cli._options import PLAIN, AsJson, Asked, FeatureName, InCollection
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -20,14 +20,7 @@ tag_app = typer.Typer(**PLAIN)
 
 @tag_app.command()
 def tag(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SOURCE",
-            help="Pictures, folders and lists of paths; "
-            "without any, the pictures of the collection that have no label.",
-        ),
-    ] = None,
+    sources: Asked = None,
     at_least: Annotated[
         float,
         typer.Option(
