@@ -31,6 +31,18 @@ def test_pca_gives_uncorrelated_dimensions_in_order():
     assert np.allclose(white.values.var(0), 1, atol=1e-3)
 
 
+def test_pca_of_roots_is_pca_of_normalised_roots():
+    rng = np.random.default_rng(2)
+    bags = Bags.from_list([rng.gamma(0.5, size=(40, 6)) for _ in range(5)])
+    bags.values[3] = 0
+    totals = np.maximum(bags.values.sum(1, keepdims=True), 1e-30)
+    roots = Bags(np.sqrt(bags.values / totals), bags.offsets)
+    ours = DescriptorPCA(n_components=3, root=True).fit_transform(bags)
+    assert np.allclose(ours.values, DescriptorPCA(n_components=3).fit_transform(roots).values, atol=1e-5)
+    with pytest.raises(ValueError, match="negative"):
+        DescriptorPCA(root=True).fit(Bags(-bags.values, bags.offsets))
+
+
 def test_pca_passes_positions_on():
     bags = some_bags(d=6)
     out = DescriptorPCA(n_components=2, n_positions=2).fit_transform(bags)

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +26,10 @@ class DescriptorPCA(BagsTransformer):
     ----------
     n_components : int, default=50
         Dimensions kept; never more than the descriptors have.
+    root : bool, default=False
+        First take the square roots of the descriptors, which must not be negative, and bring each to length
+        1. Of dense SIFT this makes RootSIFT [2]_: the dot product of two is then the overlap of
+        histograms, and no large number outweighs the others.
     whiten : bool, default=False
         Divide by the standard deviations.
     max_descriptors : int or None, default=1_000_000
@@ -45,6 +50,8 @@ class DescriptorPCA(BagsTransformer):
     ----------
     .. [1] Y. Liu, "Representations and Similarities of Images for Visual Classification", thesis,
        Ecole Centrale de Lyon, 2010, section 4.3.
+    .. [2] R. Arandjelović, A. Zisserman, "Three things everyone should know to improve object retrieval",
+       CVPR 2012.
 
     Examples
     --------
@@ -58,6 +65,7 @@ class DescriptorPCA(BagsTransformer):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
+        "root": ["boolean"],
         "whiten": ["boolean"],
         "max_descriptors": [None, Interval(Integral, 1, None, closed="left")],
         "n_positions": [Interval(Integral, 0, None, closed="left")],
@@ -68,12 +76,14 @@ class DescriptorPCA(BagsTransformer):
         self,
         *,
         n_components: int = 50,
+        root: bool = False,
         whiten: bool = False,
         max_descriptors: int | None = 1_000_000,
         n_positions: int = 0,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.root = root
         self.whiten = whiten
         self.max_descriptors = max_descriptors
         self.n_positions = n_positions
@@ -87,6 +97,8 @@ class DescriptorPCA(BagsTransformer):
         sample = sample_descriptors(bags, self.max_descriptors, self.random_state)[:, :d]
         if len(sample) == 0 or d < 1:
             raise ValueError("there are no descriptors to learn from: every bag is empty.")
+        if self.root:
+            sample = rooted(sample)
         mean = sample.mean(0, dtype=np.float64)
         covariance = np.zeros((d, d))
         for block in row_blocks(len(sample), 8 * d):
@@ -115,6 +127,17 @@ class DescriptorPCA(BagsTransformer):
         matrix, mean = matrix.astype(dtype), self.mean_.astype(dtype)
         out = np.empty((len(bags.values), k + self.n_positions), dtype)
         for block in row_blocks(len(out), 8 * bags.dim):
-            out[block, :k] = (bags.values[block, :d] - mean) @ matrix
+            values = bags.values[block, :d]
+            out[block, :k] = ((rooted(values) if self.root else values) - mean) @ matrix
         out[:, k:] = bags.values[:, d:]
         return Bags(out, bags.offsets)
+
+
+def rooted(values: NDArray[Any]) -> NDArray[Any]:
+    """Square roots, each row of length 1; a row of zeros stays."""
+    if values.size and values.min() < 0:
+        raise ValueError("root=True takes square roots, but some descriptors have negative numbers.")
+    roots = np.sqrt(values)
+    # The squares of the roots are the numbers themselves.
+    roots /= np.sqrt(np.maximum(values.sum(1, keepdims=True), np.finfo(roots.dtype).tiny))
+    return roots
