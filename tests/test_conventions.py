@@ -40,6 +40,13 @@ def test_every_public_class_and_function_has_a_docstring_with_an_example(thing):
     assert ">>> " in doc, "needs a runnable example"
 
 
+@pytest.mark.parametrize("thing", list(public_things()))
+def test_every_public_class_and_function_is_in_the_reference(thing):
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
+        assert f"| `{thing.__name__}` | " in page, "run: python docs/reference/python.py"
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_says_what_it_offers(room):
     module = importlib.import_module(f"lookalike.{room}")
