@@ -105,16 +105,18 @@ class Systems:
             wanted = [d for d in range(len(self.masks)) if not files[form, d].exists()]
             log(f"{self.stem} {name}: draws {wanted}")
             n = len(self.y)
+            # Only what is whole has its final name: a run that was cut short starts this step anew.
+            parts = {(f, d): files[f, d].with_suffix(".part") for f in forms for d in wanted}
             maps = {
-                (f, d): np.lib.format.open_memmap(
-                    files[f, d], "w+", np.float32, (n, int(self.masks[d].sum()))
-                )
-                for f in forms
-                for d in wanted
+                (f, d): np.lib.format.open_memmap(part, "w+", np.float32, (n, int(self.masks[d].sum())))
+                for (f, d), part in parts.items()
             }
             chosen = [self.masks[d] for d in wanted]
             for f, d, rows, omega in weights_of_draws(self.made.mixtures(), OBJECTIVES[name], forms, chosen):
                 maps[f, wanted[d]][rows] = omega
+            for key, part in parts.items():
+                maps[key].flush()
+                part.rename(files[key])
             log("done")
         return np.asarray(np.load(files[form, draw]))
 
