@@ -7,6 +7,7 @@ when it is removed, they are detached and wait until the same content comes back
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lookalike._files import write_whole
 from lookalike.collection._keys import hash_array
 from lookalike.collection._tables import SCHEMAS, Tables, now, quoted
 from lookalike.errors import LookalikeError
@@ -235,15 +237,14 @@ def read_csv(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
 
 def write_csv(path: str | os.PathLike[str], rows: Iterable[tuple[str, str]]) -> int:
     """Write pairs of path and label; says how many."""
-    count = 0
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["path", "label"])
+    pairs = list(rows)
+    writer.writerows(pairs)
     try:
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["path", "label"])
-            for row in rows:
-                writer.writerow(row)
-                count += 1
+        write_whole(os.fspath(path), text.getvalue().encode(), make_folders=False)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise LookalikeError(f"{os.fspath(path)} cannot be written: {reason}.") from None
-    return count
+    return len(pairs)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from lookalike.errors import LookalikeError
+from lookalike._files import write_whole
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2430; --soft: #667085; --line: #e4e7ec; --page: #fff;
@@ -105,23 +103,5 @@ def row(*parts: str) -> str:
 
 
 def write_text(path: Path | str, text: str) -> Path:
-    """Write a text whole or not at all."""
-    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
-
-
-def write_bytes(path: Path | str, data: bytes) -> Path:
-    """Write a file whole or not at all."""
-    path = Path(path)
-    if path.is_dir():
-        raise LookalikeError(f"{path} is a folder: name a file.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path
+    """Write a page whole or not at all."""
+    return write_whole(path, text.encode("utf-8", "backslashreplace"))

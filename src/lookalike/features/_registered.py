@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from lookalike._files import write_whole
 from lookalike.errors import LookalikeError
 from lookalike.features._onnx_feature import OnnxFeature
-from lookalike.features._user_folders import config_folder, write_atomically
+from lookalike.features._user_folders import config_folder
 
 FILE = "features.json"
 VERSION = 1
@@ -41,7 +42,7 @@ def registered() -> dict[str, dict[str, Any]]:
 def _save(models: dict[str, dict[str, Any]]) -> None:
     text = json.dumps({"version": VERSION, "onnx": models}, indent=2, sort_keys=True)
     try:
-        write_atomically(config_folder() / FILE, text.encode())
+        write_whole(config_folder() / FILE, text.encode())
     except OSError as error:
         raise LookalikeError(f"the list of your models cannot be written: {error}.") from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 
@@ -48,16 +47,3 @@ def config_folder() -> Path:
     if os.environ.get("LOOKALIKE_CONFIG"):
         return Path(os.environ["LOOKALIKE_CONFIG"])
     return _base("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA") / "lookalike"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that others see whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
