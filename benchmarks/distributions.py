@@ -2,8 +2,8 @@
 
     python benchmarks/distributions.py [row ...] [--rounds N] [--write]
 
-Rows: adaptation, fisher, divergences, matched, embedding (the last takes minutes and several GB). All on one
-thread. --write puts the rows that were measured into docs/benchmarks/distributions.md and keeps the others.
+Rows: dense, adaptation, fisher, divergences, matched, embedding (the last takes minutes and several GB). All
+on one thread. --write puts the rows that were measured into docs/benchmarks/distributions.md, beside the others.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable
 from statistics import median
 
 import numpy as np
+from PIL import Image
 from threadpoolctl import threadpool_limits
 
-from _markers import rows_of, table, write
+from _markers import ROOT, rows_of, table, write
 from lookalike.bags import AdaptedGMM, Bags, FisherVector, Mixtures, UniversalGMM
 from lookalike.similarity import (
     AdditiveKernelPCA,
@@ -73,6 +74,32 @@ def mixtures_of(n: int, n_components: int = 128, dim: int = 50) -> Mixtures:
     variances = 0.8 + 0.4 * rng.random((n, n_components, dim), dtype=np.float32)
     weights = rng.dirichlet(np.full(n_components, 20.0), n).astype(np.float32)
     return Mixtures(weights, means, variances)
+
+
+def dense(rounds: int) -> None:
+    """Descriptors of the same patches of the same photographs by OpenCV."""
+    import cv2
+
+    from dense_sift import grids, opencv, ours
+    from lookalike.features import DenseSift
+
+    cv2.setNumThreads(1)
+    sift = cv2.SIFT_create()
+    files = sorted((ROOT.parent / "shared" / "data" / "corel1k" / "images").iterdir())[::250]
+    images = [np.asarray(Image.open(file).convert("RGB")) for file in files]
+    for words, feature in {
+        "patches of 32 pixels every 4": DenseSift(step=4, scales=1),
+        "patches of 16, 24, 32 and 40 pixels every 4, as for Fisher vectors": DenseSift(
+            cells=(4, 6, 8, 10), step=4, scales=1
+        ),
+        "patches of 32 pixels every 11, five sizes of the image": DenseSift(step=11),
+    }.items():
+        parts = [part for image in images for part in grids(feature, image)]
+        mine, theirs = in_turns(
+            rounds, lambda p=parts, f=feature: ours(p, f), lambda p=parts: opencv(p, sift)
+        )
+        note = f"{1e3 * mine / len(images):.1f} ms an image"
+        row(f"dense SIFT, {words}: OpenCV / ours", theirs / mine, "≥ 50", note)
 
 
 def adaptation(rounds: int) -> None:
@@ -193,6 +220,7 @@ def embedding(rounds: int, n: int = 140_000, dim: int = 4000, width: int = 8000)
 
 
 ROWS = {
+    "dense": dense,
     "adaptation": adaptation,
     "fisher": fisher,
     "divergences": divergences,
