@@ -3,7 +3,7 @@
     python benchmarks/distributions.py [row ...] [--rounds N] [--write]
 
 Rows: dense, adaptation, fisher, divergences, matched, embedding (the last takes minutes and several GB). All
-on one thread. --write puts the rows that were measured into docs/benchmarks/distributions.md, beside the others.
+on one thread. --write puts what was measured into docs/benchmarks/distributions.md, beside the other rows.
 """
 
 from __future__ import annotations
