@@ -1,10 +1,10 @@
 """Retrieval by multiscale patches, measured on corel1k: writes tables of docs/reproduction/retrieval.md.
 
-    python benchmarks/reproduction/retrieval.py [--data PATH] [--queries-per-class 25] [--seconds 400]
+    python benchmarks/reproduction/retrieval.py [--data PATH] [--parts sample copies …] [--seconds 400]
 
 What is measured is kept under ``--cache`` and a run goes on where the last one stopped; after ``--seconds``
-it stops by itself. ``--queries-per-class 100`` asks with every image: a million comparisons, an hour
-of one core."""
+it stops by itself. All of it takes about half an hour of one core. Every image with every other in full
+(``--parts terms --queries-per-class 100``) is a million comparisons, an hour of one core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,15 @@ CLASSES = [
     "food",
 ]
 LABELS = np.repeat(CLASSES, 100)
-PARTS = ["terms", "back", "symmetric", "originals"]
+# What is measured, for how many queries of each class.
+PARTS = {"sample": 100, "copies": 25, "terms": 10, "symmetric": 5, "back": 10, "originals": 3}
+FORMS = {
+    "sample": {},
+    "back": {"direction": "collection_first"},
+    "symmetric": {"divergence": "jensen_shannon"},
+}
+STRIDE = 8  # of the patches that a first look takes
+NEAREST = 100  # images that are compared in full with a query whose copies are looked for
 FEWEST = 5  # queries that a comparison needs to be shown
 RIVALS = {
     "colour histogram": "color-histogram",
@@ -83,7 +91,7 @@ def corel_patches(data: Path, store: Store) -> Bags:
     feature = SparseMultiscalePatches()
     if "patches" not in store:
         bags = [feature.extract([np.asarray(opened(data, i))])[0] for i in range(1000)]
-        store["offsets"] = np.cumsum([0, *map(len, bags)])
+        np.save(store.folder / "offsets.npy", np.cumsum([0, *map(len, bags)]))
         store["patches"] = feature.pack(np.concatenate(bags))
     return Bags(feature.unpack(store["patches"]), store["offsets"])
 
@@ -101,47 +109,62 @@ def terms_of(search: PatchDissimilarity, bag: Bags, stride: int = 1) -> np.ndarr
     return np.stack([search._of(query, every, (band,), stride) for band in range(4)])
 
 
-def measure(data: Path, store: Store, parts: list[str], per_class: int, few: int, jobs: int) -> None:
+def measure(data: Path, store: Store, parts: list[str], counts: dict[str, int], jobs: int) -> None:
     """Everything that is slow, one query at a time; each part can run beside the others."""
     patches = corel_patches(data, store)
-    if "terms" in parts:
-        forward = PatchDissimilarity(n_jobs=jobs).fit(patches)
-        _forward(data, store, forward, patches, asked(per_class))
-    if "back" in parts:
-        back = PatchDissimilarity(n_jobs=jobs, direction="collection_first").fit(patches)
-        _terms(store, "back", back, patches, asked(few))
-    if "symmetric" in parts:
-        symmetric = PatchDissimilarity(n_jobs=jobs, divergence="jensen_shannon").fit(patches)
-        _terms(store, "symmetric", symmetric, patches, asked(few))
+
+    def fitted(**how: Any) -> PatchDissimilarity:
+        return PatchDissimilarity(n_jobs=jobs, **how).fit(patches)
+
+    for part, how in FORMS.items():
+        if part in parts:
+            search = fitted(**how)
+            for i in asked(counts[part]):
+                _once(
+                    store, f"{part}-{i}", lambda i=i, s=search: terms_of(s, patches[[i]], STRIDE).sum(axis=0)
+                )
+    if {"copies", "terms"} & set(parts):
+        search = fitted()
+        for i in asked(counts["copies"]) if "copies" in parts else ():
+            _copies_of(data, store, search, patches, i)
+        for i in asked(counts["terms"]) if "terms" in parts else ():
+            _once(store, f"terms-{i}", lambda i=i: terms_of(search, patches[[i]]))
     if "originals" in parts:
-        quick = PatchDissimilarity(n_jobs=jobs, preselect="sample", n_candidates=50).fit(patches)
-        for i in asked(few):
-            if f"originals-{i}" not in store:
-                order = quick.rank(_copies(data, int(i)))[0]
-                store[f"originals-{i}"] = np.argmax(order == i, axis=1) + 1
+        quick = fitted(preselect="sample", n_candidates=50)
+        for i in asked(counts["originals"]):
+            _once(store, f"originals-{i}", lambda i=i: _places_of_original(quick, data, int(i)))
+
+
+def _once(store: Store, name: str, work: Callable[[], np.ndarray]) -> None:
+    if name not in store:
+        store[name] = work()
+
+
+def _places_of_original(search: PatchDissimilarity, data: Path, i: int) -> np.ndarray:
+    order = search.rank(_copies(data, i))[0]
+    return np.argmax(order == i, axis=1) + 1
 
 
 def _copies(data: Path, i: int) -> Bags:
     return SparseMultiscalePatches().extract([copy for _, copy in variants(opened(data, i))])
 
 
-def _terms(store: Store, form: str, search: PatchDissimilarity, patches: Bags, queries: np.ndarray) -> None:
-    for i in queries:
-        if f"{form}-{i}" not in store:
-            store[f"{form}-{i}"] = terms_of(search, patches[[i]])
+def _copies_of(data: Path, store: Store, search: PatchDissimilarity, patches: Bags, i: int) -> None:
+    """The whole dissimilarity to the copies of a query, and to the images that a first look finds nearest."""
 
+    def nearest() -> np.ndarray:
+        look = np.argsort(store[f"sample-{i}"], kind="stable")
+        chosen = np.sort(look[look != i][:NEAREST])
+        query = search._queries(patches[[i]])[0]
+        return np.stack([chosen, search._of(query, chosen, range(4), 1)])
 
-def _forward(
-    data: Path, store: Store, search: PatchDissimilarity, patches: Bags, queries: np.ndarray
-) -> None:
-    """The default form for whole queries, with a first look and with copies of the query beside it."""
-    for i in queries:
-        _terms(store, "terms", search, patches, np.array([i]))
-        if f"sample-{i}" not in store:
-            store[f"sample-{i}"] = terms_of(search, patches[[i]], 8).sum(axis=0)
-        if f"variants-{i}" not in store:
-            copies = PatchDissimilarity().fit(_copies(data, int(i)))
-            store[f"variants-{i}"] = copies.pairwise(patches[[i]])[0]
+    _once(store, f"sample-{i}", lambda: terms_of(search, patches[[i]], STRIDE).sum(axis=0))
+    _once(store, f"nearest-{i}", nearest)
+    _once(
+        store,
+        f"variants-{i}",
+        lambda: PatchDissimilarity().fit(_copies(data, int(i))).pairwise(patches[[i]])[0],
+    )
 
 
 def variants(image: Image.Image) -> Iterator[tuple[str, np.ndarray]]:
@@ -211,11 +234,23 @@ def percent(values: np.ndarray) -> str:
     return f"{values.mean():.1f} ± {error:.1f}"
 
 
-def precision_table(data: Path, store: Store, per_class: int) -> str:
+def thinned(store: Store, queries: np.ndarray) -> np.ndarray:
+    """The dissimilarities by every eighth patch of these queries."""
+    return np.stack([store[f"sample-{i}"] for i in queries])
+
+
+def whole(store: Store, queries: np.ndarray) -> np.ndarray:
+    return np.stack([store[f"terms-{i}"] for i in queries])
+
+
+def signed(values: np.ndarray) -> str:
+    return ("+" if np.mean(values) >= 0 else "") + percent(values)
+
+
+def precision_table(data: Path, store: Store) -> str:
     """Precision at 100 per category and in the mean, the query left out."""
-    queries = done(store, "terms", asked(per_class))
-    terms = np.stack([store[f"terms-{i}"] for i in queries])
-    found = {"patches": judged(terms.sum(axis=1), queries)}
+    queries = done(store, "sample", asked(100))
+    found = {"patches": judged(thinned(store, queries), queries)}
     for title, vectors in rivals(data, store).items():
         found[title] = by_vectors(vectors, queries, cosine=title == "deep vectors")
     means = [found[name].by_class(found[name].precision(100)) for name in found]
@@ -224,59 +259,54 @@ def precision_table(data: Path, store: Store, per_class: int) -> str:
     rows.append(["the query counted", *(percent(f.precision_with_query(100)) for f in found.values())])
     rows.append(["mean average precision", *(percent(f.average_precision()) for f in found.values())])
     rows.append(["precision at 10", *(percent(f.precision(10)) for f in found.values())])
-    whole = np.arange(1000)
-    cells = ["not measured"]
-    for title, vectors in rivals(data, store).items():
-        cells.append(percent(by_vectors(vectors, whole, title == "deep vectors").precision(100)))
-    rows.append(["mean over all 1,000 queries", *cells])
-    text = f"{len(queries)} queries, {len(queries) // 10} drawn at random from each class.\n\n"
-    return text + table(["category", *found], rows)
+    both = done(store, "sample", done(store, "terms", asked(100)))
+    text = f"{len(queries):,} queries. The patches are compared by every eighth patch of the query"
+    if len(both) >= FEWEST:
+        full, thin = whole(store, both).sum(axis=1), thinned(store, both)
+        gain = [judged(full, both).precision(n) - judged(thin, both).precision(n) for n in (100, 10)]
+        text += (
+            f"; on {len(both)} queries that were asked with all of them too, precision at 100 was "
+            f"{signed(gain[0])} and precision at 10 {signed(gain[1])} points higher so"
+        )
+    return text + ".\n\n" + table(["category", *found], rows)
 
 
-def forms_table(store: Store, per_class: int) -> str:
+def forms_table(store: Store) -> str:
     """What the switches of the method change, each on the queries that were measured both ways."""
-    everyone = done(store, "terms", asked(per_class))
-
-    def both(kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        queries = done(store, kind, everyone)
-        default, other = (np.stack([store[f"{k}-{i}"] for i in queries]) for k in ("terms", kind))
-        return queries, default, other
-
     rows = []
 
     def line(name: str, queries: np.ndarray, default: np.ndarray, other: np.ndarray) -> None:
         a, b = (judged(s, queries).precision(100) for s in (default, other))
-        rows.append([name, str(len(queries)), percent(a), percent(b), percent(b - a)])
+        rows.append([name, str(len(queries)), percent(a), percent(b), signed(b - a)])
 
-    _, terms, _ = both("terms")
-    for name, weights in {
-        "the low-pass band alone": (0, 0, 0, 1),
-        "the high-frequency bands alone": (1, 1, 1, 0),
-        "the finest band alone": (1, 0, 0, 0),
-        "without the finest band": (0, 1, 1, 1),
-    }.items():
-        line(name, everyone, terms.sum(axis=1), np.einsum("qbn,b->qn", terms, weights))
-    if len(done(store, "back", everyone)) >= FEWEST:
-        queries, default, other = both("back")
-        line("image first, query second", queries, default.sum(axis=1), other.sum(axis=1))
-        line("both directions added", queries, default.sum(axis=1), (default + other).sum(axis=1))
-    if len(done(store, "symmetric", everyone)) >= FEWEST:
-        queries, default, other = both("symmetric")
-        line("Jensen-Shannon", queries, default.sum(axis=1), other.sum(axis=1))
+    queries = done(store, "terms", asked(100))
+    if len(queries) >= FEWEST:
+        terms = whole(store, queries)
+        for name, weights in {
+            "the low-pass band alone": (0, 0, 0, 1),
+            "the high-frequency bands alone": (1, 1, 1, 0),
+            "the finest band alone": (1, 0, 0, 0),
+            "without the finest band": (0, 1, 1, 1),
+        }.items():
+            line(name, queries, terms.sum(axis=1), np.einsum("qbn,b->qn", terms, weights))
+    for kind, name in {"back": "image first, query second", "symmetric": "Jensen-Shannon"}.items():
+        queries = done(store, "sample", done(store, kind, asked(100)))
+        if len(queries) < FEWEST:
+            continue
+        default, other = thinned(store, queries), np.stack([store[f"{kind}-{i}"] for i in queries])
+        line(f"{name} *", queries, default, other)
+        if kind == "back":
+            line("both directions added *", queries, default, default + other)
     return table(["what", "queries", "default", "with it", "difference"], rows)
 
 
-def two_step_table(store: Store, per_class: int) -> str:
+def two_step_table(store: Store) -> str:
     """What a first look costs in answers."""
-    queries = done(store, "sample", asked(per_class))
-    terms = np.stack([store[f"terms-{i}"] for i in queries])
-    full = terms.sum(axis=1)
-    best = np.argsort(full, axis=1, kind="stable")[:, :11]
-    looks = {
-        "low-pass band": terms[:, 3],
-        "every eighth patch, all bands": np.stack([store[f"sample-{i}"] for i in queries]),
-    }
-    cost = {"low-pass band": 0.45, "every eighth patch, all bands": 0.125}
+    queries = done(store, "sample", done(store, "terms", asked(100)))
+    terms = whole(store, queries)
+    best = np.argsort(terms.sum(axis=1), axis=1, kind="stable")[:, :11]
+    looks = {"low-pass band": terms[:, 3], "every eighth patch, all bands": thinned(store, queries)}
+    cost = {"low-pass band": 0.45, "every eighth patch, all bands": 1 / STRIDE}
     rows = []
     for name, look in looks.items():
         place = np.argsort(np.argsort(look, axis=1, kind="stable"), axis=1)
@@ -287,23 +317,23 @@ def two_step_table(store: Store, per_class: int) -> str:
             work = f"{cost[name] + n / 1000:.2f}"
             rows.append([name, str(n), percent(same), percent(kept), work])
     head = ["first look", "left for the whole", "same first ten, %", "of the first ten kept, %", "work"]
-    return table(head, rows)
+    return f"{len(queries)} queries.\n\n" + table(head, rows)
 
 
-def variants_table(data: Path, store: Store, per_class: int) -> str:
+def variants_table(data: Path, store: Store) -> str:
     """Ranks of changed copies for their original, and of the original for them."""
     names = [name for name, _ in variants(opened(data, 0))]
-    queries = done(store, "variants", asked(per_class))
+    queries = done(store, "variants", asked(100))
     copies = np.stack([store[f"variants-{i}"] for i in queries])
-    others = np.stack([store[f"terms-{i}"].sum(axis=0) for i in queries])
-    others[np.arange(len(queries)), queries] = np.inf
+    others = np.stack([store[f"nearest-{i}"][1] for i in queries])
     ranks = 1 + (others[:, None, :] < copies[:, :, None]).sum(axis=2)
-    back = done(store, "originals", asked(per_class))
+    back = done(store, "originals", asked(100))
     found = np.stack([store[f"originals-{i}"] for i in back]) if len(back) else np.zeros((0, len(names)))
     rows = []
     for v, name in enumerate(names):
-        first = percent(ranks[:, v] == 1)
-        rows.append([name, first, f"{np.median(ranks[:, v]):.0f}", f"{ranks[:, v].max()}"])
+        ends = (np.median(ranks[:, v]), ranks[:, v].max())
+        median, worst = (f"{rank:.0f}" if rank <= NEAREST else f"> {NEAREST}" for rank in ends)
+        rows.append([name, percent(ranks[:, v] == 1), median, worst])
         rows[-1] += (
             [percent(found[:, v] == 1), f"{found[:, v].max():.0f}"]
             if len(back) >= FEWEST
@@ -330,30 +360,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lookalike-retrieval")
-    parser.add_argument("--queries-per-class", type=int, default=25)
-    parser.add_argument("--few", type=int, default=3, help="queries per class for the other parts")
-    parser.add_argument("--parts", nargs="*", default=PARTS, help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--queries-per-class", type=int, help="instead of what each part takes by itself")
     parser.add_argument("--jobs", type=int, default=2, help="threads")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--tables", action="store_true", help="only write what is measured already")
     args = parser.parse_args()
     store = Store(args.cache, args.seconds)
     if not args.tables:
+        counts = {part: args.queries_per_class or n for part, n in PARTS.items()}
         try:
-            measure(args.data, store, args.parts, args.queries_per_class, args.few, args.jobs)
+            measure(args.data, store, args.parts, counts, args.jobs)
         except OutOfTime:
             print(json.dumps({"measured": len(list(args.cache.glob("*.npy"))), "complete": False}))
             return
-    n = args.queries_per_class
-    write(
-        PAGE,
-        {
-            "precision": precision_table(args.data, store, n),
-            "forms": forms_table(store, n),
-            "two-step": two_step_table(store, n),
-            "variants": variants_table(args.data, store, n),
-        },
-    )
+    texts = {
+        "precision": precision_table(args.data, store),
+        "forms": forms_table(store),
+        "two-step": two_step_table(store),
+        "variants": variants_table(args.data, store),
+    }
+    write(PAGE, texts)
 
 
 if __name__ == "__main__":
