@@ -84,7 +84,7 @@ def test_says_that_a_csv_cannot_be_read(collection, tmp_path):
     with pytest.raises(LookalikeError, match="no such file"):
         collection.import_labels(tmp_path / "none.csv")
     (tmp_path / "bytes.csv").write_bytes(b"path,label\n\xff\xfe\x00,b\n")
-    with pytest.raises(LookalikeError, match="cannot be read"):
+    with pytest.raises(LookalikeError, match="is not in UTF-8: save it"):
         collection.import_labels(tmp_path / "bytes.csv")
     with pytest.raises(LookalikeError, match="cannot be written"):
         collection.export_labels(tmp_path / "nowhere" / "labels.csv")
