@@ -94,21 +94,15 @@ def rounds_beside_graph(rounds: int = 5) -> None:
     building = seconds(lambda: graphs.append(KNNGraph.build(X, n_neighbors=K)))
     graph = graphs[0]
     small = KNNGraph(graph.indices[:1000] % 1000, graph.distances[:1000])
-    for kernel, loss in (("uniform", "exponential"), ("adaptive", "exponential"), ("uniform", "logistic")):
-        core.boost(edges_of(small, y[:1000], kernel), loss=loss)
+    for kernel in ("uniform", "adaptive"):
+        core.boost(edges_of(small, y[:1000], kernel))
         done: list[core.Rounds] = []
         (taken,) = in_turns(
-            rounds if loss == "exponential" and kernel == "uniform" else 1,
-            lambda kernel=kernel, loss=loss, done=done: done.append(  # type: ignore[misc]
-                core.boost(edges_of(graph, y, kernel), loss=loss)
-            ),
+            rounds,
+            lambda kernel=kernel, done=done: done.append(core.boost(edges_of(graph, y, kernel))),  # type: ignore[misc]
         )
-        row(
-            f"boosting ({kernel} kernel, {loss} loss) ÷ k-NN graph",
-            taken / building,
-            "≤ 0.1" if kernel == "uniform" and loss == "exponential" else "",
-            f"{len(done[-1].chosen):,} rounds in {taken:.2f} s; graph {building:.1f} s",
-        )
+        note = f"{len(done[-1].chosen):,} rounds in {taken:.2f} s; graph {building:.1f} s"
+        row(f"boosting ({kernel} kernel) ÷ k-NN graph", taken / building, "≤ 0.1", note)
 
 
 def literal(indices: np.ndarray, y: np.ndarray, n_classes: int) -> list[int]:
