@@ -34,6 +34,7 @@ from lookalike.learn._score_fusion import ScoreFusion
 from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 from lookalike.learn._sparse_logistic_regression import SparseLogisticRegression
 from lookalike.learn._unn import UNNClassifier
+from lookalike.learn._weighted_concatenation import WeightedConcatenation
 from lookalike.learn._weighted_neighbors import WeightedNeighborsClassifier
 from lookalike.learn._words._frequent import FrequentWords
 from lookalike.learn._words._hierarchical import HierarchicalEnsemble
@@ -80,6 +81,7 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "Taxonomy",
     "TranslationModel",
     "UNNClassifier",
+    "WeightedConcatenation",
     "WeightedNeighborsClassifier",
     "association_rules",
     "collaborative_votes",

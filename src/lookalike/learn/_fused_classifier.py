@@ -21,27 +21,36 @@ from lookalike.learn._evidence import Evidence
 from lookalike.learn._fusion._base import BlockEstimator
 from lookalike.learn._fusion._inputs import Labels
 from lookalike.learn._prototype_classifier import PrototypeClassifier
+from lookalike.learn._shrinkage_discriminant import FEW
+from lookalike.learn._weighted_concatenation import WeightedConcatenation
 
 Array = NDArray[Any]
 
 
 class FusedClassifier(ClassifierMixin, BlockEstimator):
-    """A `BoostedKernel` places images by several features, and a `PrototypeClassifier` votes there.
+    """Several features place images in one space, and a `PrototypeClassifier` votes there.
 
-    The space is learned from the labels, so the images it was learned from look better in it than new ones
-    will. Probabilities and the threshold of "none of these" therefore come from cross-validation, in which
-    the space is learned anew each time.
+    The space is a `WeightedConcatenation`, whose weights held-out images choose, or the space of a
+    `BoostedKernel` [1]_, which mixes the features anew for every direction between classes. The first
+    needs fewer labels and is better where one feature is far stronger than the others, as vectors of a
+    network are; the second is better where many features of about the same strength meet.
+
+    A boosted space is learned from the labels, so the images it was learned from look better in it than new
+    ones will. The vote therefore sees them where functions learned without them place them, and its
+    probabilities and the threshold of "none of these" come from cross-validation, in which the space is
+    learned anew each time.
 
     Parameters
     ----------
     blocks : list of (name, columns), default=None
         Cut one matrix into features; columns are a slice, a text like "0:256", positions or names. Not
         needed where ``fit`` is given a list or a dict of matrices.
+    fusion : {"weights", "boosted"}, default="weights"
     ridge, select, order
         Of the `BoostedKernel`.
     n_folds : int, default=5
-        Parts of the cross-validation; fewer where a class has fewer images. With one image in a class there
-        is none, and the probabilities are those of the `PrototypeClassifier`.
+        Parts of the cross-validation of a boosted space; fewer where a class has fewer images. With one
+        image in a class there is none, and the probabilities are those of the `PrototypeClassifier`.
     max_error : float, default=0.1
         The expected share of errors among the answers that are not declined, where it can be reached.
     random_state : int, RandomState or None, default=None
@@ -50,7 +59,7 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
     Attributes
     ----------
     classes_ : array
-    fusion_ : BoostedKernel
+    fusion_ : WeightedConcatenation or BoostedKernel
     vote_ : PrototypeClassifier
     contributions_ : array of shape (n_blocks,)
         The share of each feature in the agreement with the labels; they add up to 1.
@@ -76,6 +85,7 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "blocks": [None, list],
+        "fusion": [StrOptions({"weights", "boosted"})],
         "ridge": [Interval(Real, 0, None, closed="left")],
         "select": [StrOptions({"first", "best"})],
         "order": [StrOptions({"eigen_first", "level_first", "space_first"})],
@@ -88,14 +98,16 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
         self,
         *,
         blocks: list[tuple[str, Any]] | None = None,
+        fusion: str = "weights",
         ridge: float = 0.1,
-        select: str = "best",
+        select: str = "first",
         order: str = "eigen_first",
         n_folds: int = 5,
         max_error: float = 0.1,
         random_state: Any = None,
     ) -> None:
         self.blocks = blocks
+        self.fusion = fusion
         self.ridge = ridge
         self.select = select
         self.order = order
@@ -115,22 +127,35 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
                 f"Images of at least 2 classes are needed, but y has {len(self.classes_)} class."
             )
         self.fusion_, self.vote_ = self._pair(blocks, labels.values)
-        self._calibrate(blocks, labels.values)
+        self.threshold_ = self.vote_.threshold_
+        if self.fusion == "boosted":
+            self._calibrate(blocks, labels.values)
         self.contributions_ = self.fusion_.contributions_
         self.prototypes_, self.alphas_ = self.vote_.prototypes_, self.vote_.alphas_
         return self
 
-    def _pair(self, blocks: list[Array], y: Array) -> tuple[BoostedKernel, PrototypeClassifier]:
-        fusion = BoostedKernel(
-            ridge=self.ridge, select=self.select, order=self.order, keep_moments=False, n_rounds=200
+    def _pair(
+        self, blocks: list[Array], y: Array
+    ) -> tuple[WeightedConcatenation | BoostedKernel, PrototypeClassifier]:
+        if self.fusion == "weights":
+            joined = WeightedConcatenation()
+            place = joined.fit(blocks, y).transform(blocks)
+            return joined, PrototypeClassifier(scaling="none", max_error=self.max_error).fit(place, y)
+        enough = np.bincount(y).min() >= FEW  # to leave one out
+        boosted = BoostedKernel(
+            ridge=self.ridge,
+            select=self.select,
+            order=self.order,
+            scoring="loo" if enough else "train",
+            keep_moments=False,
+            n_rounds=200,
         )
-        place = fusion.fit(blocks, y).transform(blocks)
-        return fusion, PrototypeClassifier(max_error=self.max_error).fit(place, y)
+        place = boosted.fit_held_out(blocks, y) if enough else boosted.fit(blocks, y).transform(blocks)
+        return boosted, PrototypeClassifier(max_error=self.max_error).fit(place, y)
 
     def _calibrate(self, blocks: list[Array], y: Array) -> None:
         """Sharpness and threshold from images that the space was learned without."""
         n_folds = min(self.n_folds, int(np.bincount(y).min()))
-        self.threshold_ = self.vote_.threshold_
         if n_folds < 2:
             return
         scores = np.empty((len(y), len(self.classes_)))

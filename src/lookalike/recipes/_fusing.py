@@ -12,7 +12,7 @@ FUSED = "fused"
 
 
 def fused_recipe(features: Sequence[str]) -> Recipe:
-    """A recipe that fuses features by a boosted kernel and answers by a vote of prototypes.
+    """A recipe that weighs features by held-out images and answers by a vote of prototypes.
 
     Parameters
     ----------
@@ -40,5 +40,5 @@ def fused_recipe(features: Sequence[str]) -> Recipe:
         joined.name,
         {"features": names},
         [("FusedClassifier", {"blocks": blocks, "random_state": 0})],
-        f"{', '.join(names)} fused by a boosted kernel, and a vote of prototypes.",
+        f"{', '.join(names)} weighed by held-out images, and a vote of prototypes.",
     )

@@ -16,32 +16,37 @@ def digits():
     return [v[order] for v in views], y[order]
 
 
-def test_together_they_beat_the_best_alone(digits):
+@pytest.mark.parametrize("fusion", ["weights", "boosted"])
+def test_together_they_beat_the_best_alone(digits, fusion):
     blocks, y = digits
     train, test = slice(0, 300), slice(300, None)
     alone = [PrototypeClassifier().fit(b[train], y[train]).score(b[test], y[test]) for b in blocks]
-    model = FusedClassifier(random_state=0).fit([b[train] for b in blocks], y[train])
+    model = FusedClassifier(fusion=fusion, random_state=0).fit([b[train] for b in blocks], y[train])
     assert model.score([b[test] for b in blocks], y[test]) > max(alone) + 0.02
     assert model.contributions_.sum() == pytest.approx(1)
 
 
-def test_probabilities_are_those_of_new_images(digits):
+@pytest.mark.parametrize("fusion", ["weights", "boosted"])
+def test_probabilities_are_those_of_new_images(digits, fusion):
     blocks, y = digits
     train, test = slice(0, 200), slice(200, None)
-    model = FusedClassifier(random_state=0).fit([b[train] for b in blocks], y[train])
+    model = FusedClassifier(fusion=fusion, random_state=0).fit([b[train] for b in blocks], y[train])
     chances = model.predict_proba([b[test] for b in blocks])
     right = model.predict([b[test] for b in blocks]) == y[test]
     assert abs(chances.max(1).mean() - right.mean()) < 0.05
+    if fusion == "weights":
+        return
     naive = PrototypeClassifier().fit(model.fusion_.transform([b[train] for b in blocks]), y[train])
     seen = naive.predict_proba(model.fusion_.transform([b[test] for b in blocks]))
     assert abs(seen.max(1).mean() - right.mean()) > abs(chances.max(1).mean() - right.mean())
 
 
-def test_shares_add_up_to_the_score(digits):
+@pytest.mark.parametrize("fusion", ["weights", "boosted"])
+def test_shares_add_up_to_the_score(digits, fusion):
     blocks, y = digits
     names = np.array(list("abcdefghij"))[y]
     flat = np.hstack(blocks)
-    model = FusedClassifier(blocks=[("rows", "0:8"), ("rest", "8:48")], random_state=0)
+    model = FusedClassifier(blocks=[("rows", "0:8"), ("rest", "8:48")], fusion=fusion, random_state=0)
     model.fit(flat[:120], names[:120])
     scores = model.decision_function(flat[200:210])
     declined = model.declines(flat[200:210])
@@ -53,10 +58,11 @@ def test_shares_add_up_to_the_score(digits):
         assert set(evidence.prototypes) <= set(model.prototypes_)
 
 
-def test_one_image_in_a_class_is_enough(digits):
+@pytest.mark.parametrize("fusion", ["weights", "boosted"])
+def test_one_image_in_a_class_is_enough(digits, fusion):
     blocks, y = digits
     few = np.concatenate([np.flatnonzero(y == c)[:1] for c in range(3)] + [np.flatnonzero(y == 3)[:4]])
-    model = FusedClassifier().fit([b[few] for b in blocks], y[few])
+    model = FusedClassifier(fusion=fusion).fit([b[few] for b in blocks], y[few])
     assert model.predict([b[few] for b in blocks]).shape == (7,)
     with pytest.raises(ValueError, match="2 classes"):
-        FusedClassifier().fit([b[:5] for b in blocks], np.zeros(5))
+        FusedClassifier(fusion=fusion).fit([b[:5] for b in blocks], np.zeros(5))

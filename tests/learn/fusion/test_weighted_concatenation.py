@@ -1,0 +1,95 @@
+"""Weights of features are what held-out images ask for."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from lookalike.learn import WeightedConcatenation
+from lookalike.learn._calibration import fit_sharpness
+from lookalike.learn._ridge_scores import ridge_scores
+from lookalike.learn._weighted_concatenation import (
+    SHRINKAGES,
+    WEIGHTS,
+    HeldOutJudge,
+    boosted_weights,
+    evenly_chosen,
+    inverted,
+)
+
+
+@pytest.fixture(scope="module")
+def views():
+    X, y = load_digits(return_X_y=True)
+    noise = np.random.default_rng(0).normal(size=(len(y), 40))
+    order = np.random.default_rng(1).permutation(len(y))[:600]
+    return [noise[order], X[order, :32], X[order, 32:]], y[order]
+
+
+def test_held_out_scores_are_those_of_the_ridge_regression():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), [10, 15, 20])
+    X = rng.normal(size=(45, 7)) + np.eye(3)[truth] @ rng.normal(size=(3, 7))
+    judge = HeldOutJudge(truth)
+    weights = judge.root**2
+    fits = ridge_scores(X, judge.targets, weights, SHRINKAGES)
+    centred = judge.centred(X @ X.T)
+    for fit in fits:
+        np.testing.assert_allclose(judge.scores(centred, fit.shrinkage)[0], fit.held_out, atol=1e-10)
+    losses = [fit_sharpness(fit.held_out, truth, weights=weights)[1] for fit in fits]
+    assert judge.tuned(X @ X.T) == pytest.approx(min(losses), abs=1e-9)
+    assert judge.loss(X @ X.T) == pytest.approx(min(losses), abs=1e-9)
+
+
+def test_the_descent_takes_what_gains_most():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), 12)
+    views = [rng.normal(size=(36, 4)) + s * np.eye(3)[truth] @ rng.normal(size=(3, 4)) for s in (1.0, 1.5, 0)]
+    kernels = [v @ v.T / np.mean(np.sum(v**2, axis=1)) for v in views]
+    judge = HeldOutJudge(truth)
+    weights, alone = boosted_weights(kernels, judge)
+    assert weights[np.argmin(alone)] == 1 and set(weights) <= {0, *WEIGHTS}
+    now = judge.tuned(sum(w * k for w, k in zip(weights, kernels)))
+    assert now <= alone.min()
+    for b in range(3):  # no single change would still save a hundredth
+        for w in WEIGHTS:
+            if b != np.argmin(alone) and w != weights[b]:
+                other = weights.copy()
+                other[b] = w
+                assert judge.loss(sum(v * k for v, k in zip(other, kernels))) >= 0.99 * now
+
+
+def test_noise_weighs_nothing_and_what_helps_does(views):
+    blocks, y = views
+    model = WeightedConcatenation().fit(blocks, y)
+    assert model.feature_weights_[0] <= 0.03 and model.contributions_[0] < 0.02
+    assert model.feature_weights_[1:].min() >= 0.3 and model.contributions_.sum() == pytest.approx(1)
+    assert model.loss_ < 0.6 * model.losses_.min()
+    joined = model.transform(blocks)
+    assert joined.shape[1] == model._n_features_out == len(model.get_feature_names_out())
+    # The blocks' products add up with their weights.
+    sizes = [np.mean(np.sum(joined[:, cut] ** 2, axis=1)) for cut in (slice(-64, -32), slice(-32, None))]
+    np.testing.assert_allclose(sizes, model.feature_weights_[1:], rtol=1e-9)
+    assert model.transform([b.astype(np.float32) for b in blocks]).dtype == np.float32
+
+
+def test_with_too_few_labels_the_first_feature_leads(views):
+    blocks, y = views
+    few = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(10)])
+    model = WeightedConcatenation().fit([b[few] for b in blocks], y[few])
+    np.testing.assert_array_equal(model.feature_weights_, [1.0, 0.1, 0.1])
+    assert np.isnan(model.losses_).all() and np.isfinite(model.transform(blocks)).all()
+
+
+def test_rows_are_chosen_evenly():
+    truth = np.repeat([0, 1, 2], [100, 3, 50])
+    chosen = evenly_chosen(truth, 23)
+    assert np.bincount(truth[chosen]).tolist() == [10, 3, 10] and np.all(np.diff(chosen) > 0)
+    assert evenly_chosen(truth, 1000).tolist() == list(range(153))
+
+
+def test_the_inverse_is_the_inverse():
+    A = np.random.default_rng(0).normal(size=(6, 6))
+    A = A @ A.T + np.eye(6)
+    np.testing.assert_allclose(inverted(A), np.linalg.inv(A), atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError):
+        inverted(-A)
