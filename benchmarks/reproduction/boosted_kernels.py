@@ -2,8 +2,8 @@
 
     python benchmarks/reproduction/boosted_kernels.py [PART ...] [--data PATH] [--cache PATH]
 
-Parts: ``features`` and ``vectors`` describe the images (minutes); ``flowers``, ``simplemkl`` and ``rounds``
-are the document's Flowers-17 tables, ``labels`` its multi-label table, ``deep`` the fusion of deep and
+Parts: ``features`` and ``vectors`` describe the images (minutes); ``flowers`` and ``rounds`` are the
+document's Flowers-17 tables, ``labels`` its multi-label table, ``deep`` the fusion of deep and
 classical features; ``write`` puts the tables into docs/reproduction/boosted-kernels.md. Each part keeps what
 it measured in the cache and goes on where it stopped, so that a long run may be cut (``--seconds``).
 """
@@ -51,14 +51,20 @@ class Store:
         self.folder, self.end = folder, time.monotonic() + seconds
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder / "results.json"
-        self.results: dict[str, Any] = json.loads(self.file.read_text()) if self.file.exists() else {}
+        self.results: dict[str, Any] = self._kept()
+
+    def _kept(self) -> dict[str, Any]:
+        return json.loads(self.file.read_text()) if self.file.exists() else {}
 
     def once(self, key: str, measure: Callable[[], Any]) -> Any:
         if key not in self.results:
             if time.monotonic() > self.end:
                 sys.exit(f"the time is over before {key}: run again to go on")
-            self.results[key] = measure()
-            self.file.write_text(json.dumps(self.results, indent=0))
+            value = measure()
+            self.results = self._kept() | {key: value}  # another part may have written meanwhile
+            fresh = self.file.with_suffix(".new")
+            fresh.write_text(json.dumps(self.results, indent=0))
+            fresh.replace(self.file)
             print(key, self.results[key], flush=True)
         return self.results[key]
 
@@ -144,10 +150,10 @@ def machine_accuracy(parts: list[np.ndarray], labels: list[np.ndarray]) -> dict[
 
 
 def kernel_accuracy(
-    blocks: list[list[np.ndarray]], labels: list[np.ndarray], combine: str, costs: tuple[float, ...] = COSTS
+    blocks: list[list[np.ndarray]], labels: list[np.ndarray], combine: str
 ) -> dict[str, float]:
     """A combination of kernels of distances: its cost (or λ, or ν) tuned on the second part."""
-    options: list[dict[str, float]] = [{"C": cost} for cost in costs]
+    options: list[dict[str, float]] = [{"C": cost} for cost in COSTS]
     if combine == "easymkl":
         options = [{"spread": spread} for spread in (0.01, 0.1, 0.5)]
     elif combine == "lpbeta":
@@ -165,15 +171,17 @@ def kernel_accuracy(
 BOOSTED: dict[str, dict[str, Any]] = {
     "boosted, eigenvectors first": {},
     "boosted, capacities first": {"order": "level_first"},
-    "boosted, capacities first, ridge 0.1": {"order": "level_first", "ridge": 0.1},
-    "boosted, capacities first, corrective weights": {"order": "level_first", "solver": "corrective"},
     "boosted, best candidate": {"select": "best"},
-    "boosted, k-NN learners": {"weak_learner": "knn", "levels": [16, 64]},
+    "boosted, best candidate, ridge 0.1": {"select": "best", "ridge": 0.1},
     "convex optimum of 64 dimensions": {"solver": "convex", "levels": [64]},
 }
-COMBINED = ["average", "product", "align", "alignf", "easymkl", "lpmkl", "lpbeta"]
-JOINED = " + mean distance"  # the mean of the normalised distances as an eighth feature
-FIRST_SPLIT = 3  # splits 0 to 2 were looked at while the variants were chosen
+HELD_OUT: dict[str, dict[str, Any]] = {
+    "boosted, held out": {"scoring": "loo", "ridge": 0.1},
+    "boosted, held out, best candidate": {"scoring": "loo", "ridge": 0.1, "select": "best"},
+}
+COMBINED = ["average", "product", "align", "alignf", "easymkl", "simplemkl", "lpmkl", "lpbeta"]
+MIXED = " + product kernel"
+SHARES = (0.3, 0.6)  # of the product kernel in a mixture
 
 
 class Split:
@@ -184,12 +192,14 @@ class Split:
         groups = store.array("twins", lambda: flowers_features.twins(flower_paths(data)))
         parts = flower_split(groups, seed)
         y = np.arange(1360) // 80
-        mean = np.mean([d / d[np.ix_(parts[0], parts[0])].mean() for d in D], axis=0)
         self.labels = [y[part] for part in parts]
-        self.distances = [across([*D, mean], part, parts[0]) for part in parts]
+        self.distances = [across(D, part, parts[0]) for part in parts]
 
-    def pick(self, chosen: list[int]) -> list[list[np.ndarray]]:
-        return [[blocks[s] for s in chosen] for blocks in self.distances]
+    @cached_property
+    def product(self) -> list[np.ndarray]:
+        """The product kernel between every part and the training images: ``exp(−mean D)``."""
+        scales = [b.mean() for b in self.distances[0]]
+        return [np.exp(-np.mean([b / s for b, s in zip(part, scales)], axis=0)) for part in self.distances]
 
     @cached_property
     def similar(self) -> list[list[np.ndarray]]:
@@ -212,47 +222,42 @@ class Split:
         return made
 
 
-SEVEN, EIGHT = list(range(7)), list(range(8))
+LAST = "boosted, held out" + MIXED  # of the methods of a split
 
 
 def flowers(data: Path, store: Store, splits: int) -> None:
     """Every method on the same seven distance matrices."""
-    for seed in range(FIRST_SPLIT, FIRST_SPLIT + splits):
-        if f"methods|{seed}|boosted, capacities first{JOINED}" in store.results:
+    for seed in range(splits):
+        if f"methods|{seed}|{LAST}" in store.results:
             continue
         split = Split(data, store, seed)
         for key, measure in flower_measures(split):
             store.once(f"methods|{seed}|{key}", measure)
 
 
-def simple_mkl(data: Path, store: Store, splits: int) -> None:
-    """SimpleMKL takes as long as all other methods together: a part of its own."""
-    for seed in range(FIRST_SPLIT, FIRST_SPLIT + splits):
-        if f"methods|{seed}|simplemkl" in store.results:
-            continue
-        split = Split(data, store, seed)
-        measure = partial(kernel_accuracy, split.pick(SEVEN), split.labels, "simplemkl", (10.0,))
-        store.once(f"methods|{seed}|simplemkl", measure)
-
-
 def flower_measures(split: Split) -> Iterator[tuple[str, Callable[[], Any]]]:
     for s, name in enumerate(flowers_features.NAMES):
-        yield f"single {name}", partial(kernel_accuracy, split.pick([s]), split.labels, "average")
+        alone = [[part[s]] for part in split.distances]
+        yield f"single {name}", partial(kernel_accuracy, alone, split.labels, "average")
     for combine in COMBINED:
-        yield combine, partial(kernel_accuracy, split.pick(SEVEN), split.labels, combine)
-    yield "alignf" + JOINED, partial(kernel_accuracy, split.pick(EIGHT), split.labels, "alignf")
-    yield "one-shot ridge", partial(one_shot, split, SEVEN)
+        yield combine, partial(kernel_accuracy, split.distances, split.labels, combine)
+    mean = [-np.log(k) for k in split.product]
+    eight = [[*part, d] for part, d in zip(split.distances, mean)]
+    for combine in ("alignf", "lpbeta"):  # the product kernel is not a sum of the others
+        yield combine + MIXED, partial(kernel_accuracy, eight, split.labels, combine)
+    yield "one-shot ridge", partial(one_shot, split)
     yield "concatenation", partial(concatenated, split)
     for name, options in BOOSTED.items():
-        yield name, partial(boosted, split, SEVEN, options)
-    for name in ("boosted, best candidate", "boosted, capacities first"):  # the last one marks a whole split
-        yield name + JOINED, partial(boosted, split, EIGHT, BOOSTED[name])
+        yield name, partial(boosted, split, options)
+    for name, options in HELD_OUT.items():
+        yield name, partial(boosted, split, options, held_out=True)
+    yield LAST, partial(mixed, split, HELD_OUT["boosted, held out"])
 
 
-def one_shot(split: Split, chosen: list[int]) -> dict[str, Any]:
+def one_shot(split: Split) -> dict[str, Any]:
     """One ridge regression on all similarities, in the principal components of them together."""
-    joined = BlockConcatenation(standardize=False).fit([split.similar[0][s] for s in chosen])
-    wide = [joined.transform([part[s] for s in chosen]) for part in split.similar]
+    joined = BlockConcatenation(standardize=False).fit(split.similar[0])
+    wide = [joined.transform(part) for part in split.similar]
     axes = np.linalg.svd(wide[0], full_matrices=False)[2].T
     parts = [part @ axes for part in wide]
     best = (-1.0, 0.0)
@@ -268,16 +273,24 @@ def one_shot(split: Split, chosen: list[int]) -> dict[str, Any]:
 
 def concatenated(split: Split) -> dict[str, Any]:
     """Similarities of all features side by side, each block with the same weight."""
-    joined = BlockConcatenation(standardize=False).fit([split.similar[0][s] for s in SEVEN])
-    return machine_accuracy([joined.transform([p[s] for s in SEVEN]) for p in split.similar], split.labels)
+    joined = BlockConcatenation(standardize=False).fit(split.similar[0])
+    return machine_accuracy([joined.transform(part) for part in split.similar], split.labels)
 
 
-def boosted(split: Split, chosen: list[int], options: dict[str, Any]) -> dict[str, Any]:
-    blocks = [[part[s] for s in chosen] for part in split.components]
-    model = BoostedKernel(**options).fit(blocks[0], split.labels[0])
-    embedded = [model.transform(part) for part in blocks]
+def embedded(split: Split, options: dict[str, Any], held_out: bool) -> tuple[BoostedKernel, list[np.ndarray]]:
+    """A boosted kernel and the three parts in its space, the first perhaps as left out of it."""
+    model = BoostedKernel(**options)
+    if held_out:
+        first = model.fit_held_out(split.components[0], split.labels[0])
+    else:
+        first = model.fit(split.components[0], split.labels[0]).transform(split.components[0])
+    return model, [first, *map(model.transform, split.components[1:])]
+
+
+def boosted(split: Split, options: dict[str, Any], held_out: bool = False) -> dict[str, Any]:
+    model, parts = embedded(split, options, held_out)
     return {
-        **machine_accuracy(embedded, split.labels),
+        **machine_accuracy(parts, split.labels),
         "functions": model.n_rounds_,
         "alignment": float(model.alignments_[-1]),
         "contributions": model.contributions_.round(4).tolist(),
@@ -285,9 +298,25 @@ def boosted(split: Split, chosen: list[int], options: dict[str, Any]) -> dict[st
     }
 
 
+def mixed(split: Split, options: dict[str, Any]) -> dict[str, Any]:
+    """A machine on a mixture of the Gaussian kernel of the learned space and the product kernel."""
+    F, V, T = standard(*embedded(split, options, held_out=True)[1])
+    y, y_held, y_test = split.labels
+    found: list[tuple[float, dict[str, float]]] = []
+    for width in WIDTHS:
+        learned = [gaussian(part, F, width) for part in (F, V, T)]
+        for share in SHARES:
+            inside, held, outside = ((1 - share) * a + share * b for a, b in zip(learned, split.product))
+            for cost in COSTS:
+                judge = MultipleKernelClassifier(kernel="precomputed", C=cost).fit([inside], y)
+                values = {"test": judge.score([outside], y_test), "C": cost, "width": width, "share": share}
+                found.append((judge.score([held], y_held), values))
+    return max(found, key=lambda pair: pair[0])[1]
+
+
 def rounds(data: Path, store: Store, splits: int) -> None:
     """Accuracy over the number of functions and the largest dimension (the document's Fig. 3)."""
-    for seed in range(FIRST_SPLIT, FIRST_SPLIT + splits):
+    for seed in range(splits):
         if f"rounds|{seed}|eigen_first|{CAPS[-1]}" in store.results:
             continue
         split = Split(data, store, seed)
@@ -298,7 +327,7 @@ def rounds(data: Path, store: Store, splits: int) -> None:
 
 def one_cap(split: Split, order: str, cap: int) -> dict[str, Any]:
     levels = [k for k in CAPS if k <= cap]
-    inside, _, outside = (part[:7] for part in split.components)
+    inside, _, outside = split.components
     y, _, y_test = split.labels
     model = BoostedKernel(order=order, levels=levels).fit(inside, y)
     F, T = model.transform(inside), model.transform(outside)
@@ -509,7 +538,6 @@ PARTS: dict[str, Callable[..., Any]] = {
     "features": lambda data, store, splits: describe_flowers(data, store),
     "vectors": lambda data, store, splits: vectors(data, store),
     "flowers": flowers,
-    "simplemkl": simple_mkl,
     "rounds": rounds,
     "labels": labels,
     "deep": deep,

@@ -27,7 +27,8 @@ TITLES = {
     "simplemkl": "SimpleMKL",
     "lpmkl": "lp-MKL, p = 2",
     "lpbeta": "LP-β",
-    "concatenation": "concatenation",
+    "alignf + product kernel": "alignf, the product kernel as an eighth",
+    "lpbeta + product kernel": "LP-β, the product kernel as an eighth",
 }
 
 
