@@ -2,8 +2,8 @@
 
     python benchmarks/reproduction/boosted_kernels.py [PART ...] [--data PATH] [--cache PATH]
 
-Parts: ``features`` and ``vectors`` describe the images (minutes); ``flowers`` and ``rounds`` are the
-document's Flowers-17 tables, ``labels`` its multi-label table, ``deep`` the fusion of deep and
+Parts: ``features`` describes the flowers (two minutes); ``flowers`` and ``rounds`` are the document's
+Flowers-17 tables, ``labels`` its multi-label table, ``deep`` the fusion of deep and
 classical features; ``write`` puts the tables into docs/reproduction/boosted-kernels.md. Each part keeps what
 it measured in the cache and goes on where it stopped, so that a long run may be cut (``--seconds``).
 """
@@ -15,7 +15,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -23,16 +22,24 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import boosted_kernels_features as flowers_features
 from boosted_kernels_tables import write_document
-from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC, LinearSVC
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 
-from lookalike.features import get_feature
-from lookalike.learn import BlockConcatenation, BoostedKernel, MultipleKernelClassifier, OneShotKernel
+from _sets import known_set, vectors
+from lookalike.learn import (
+    BlockConcatenation,
+    BoostedKernel,
+    FusedClassifier,
+    MultipleKernelClassifier,
+    OneShotKernel,
+    PrototypeClassifier,
+)
 
 ROOT = Path(__file__).parents[2]
 COSTS = (1.0, 10.0, 100.0)
@@ -344,112 +351,62 @@ def one_cap(split: Split, order: str, cap: int) -> dict[str, Any]:
 
 # -- deep and classical features ----------------------------------------------------------------------
 
-
-def vectors(data: Path, store: Store) -> None:
-    for name in store.sets:
-        for feature in ("deep", *CLASSICAL[name]):
-            vectors_of(data, store, name, feature)
-
-
-def listing(data: Path, name: str) -> tuple[list[Path], np.ndarray]:
-    if name == "flowers17":
-        return flower_paths(data), np.arange(1360) // 80
-    if name == "corel1k":
-        paths = sorted((data / name / "images").glob("*.jpg"), key=lambda p: int(p.stem))
-        return paths, np.array([int(p.stem) // 100 for p in paths])
-    paths = sorted((data / name).glob("*/*/*.jpg"))
-    return paths, np.unique([p.parent.name for p in paths], return_inverse=True)[1]
-
-
-def vectors_of(data: Path, store: Store, name: str, feature: str) -> np.ndarray:
-    """Vectors of all images; those of more than 256 numbers as their first 256 principal components.
-
-    The components are those of all images of the set, without their labels.
-    """
-    paths, _ = listing(data, name)
-    kind = get_feature("efficientnet-lite0" if feature == "deep" else feature)
-
-    def read(chosen: list[Path]) -> np.ndarray:
-        return kind.extract([flowers_features.opened(p) for p in chosen])
-
-    def part(start: int) -> np.ndarray:
-        batches = [paths[i : i + 16] for i in range(start, min(start + 960, len(paths)), 16)]
-        with ThreadPoolExecutor(2) as pool:
-            return np.concatenate(list(pool.map(read, batches)))
-
-    starts = range(0, len(paths), 960)
-    chunks = [store.array(f"{name}-{feature}-{start}", lambda s=start: part(s)) for start in starts]
-    whole = np.concatenate(chunks).astype(np.float64)
-    if whole.shape[1] <= 256:
-        return whole
-    return store.array(f"{name}-{feature}-256", lambda: PCA(256, random_state=0).fit_transform(whole))
-
-
-CLASSICAL = {
-    "flowers17": ("color-histogram", "hog", "local-binary-patterns", "gist"),
-    "corel1k": ("color-histogram", "hog", "local-binary-patterns", "gist"),
-    "scene15": ("hog", "local-binary-patterns", "gist"),
+CLASSICAL = ("color-histogram", "hog", "local-binary-patterns", "gist")
+SETS = {
+    "flowers17": CLASSICAL,
+    "corel1k": CLASSICAL,
+    "scene15": CLASSICAL[1:],  # its pictures have no colours
 }
-FUSED: dict[str, dict[str, Any]] = {
-    "concatenation": {"kind": "concatenation"},
-    "one-shot ridge": {"kind": "one-shot"},
-    "boosted": {},
-    "boosted, ridge": {"ridge": 1.0, "order": "level_first"},
-    "boosted, leave-one-out": {"scoring": "loo", "ridge": 0.3},
-}
+DEEP = "efficientnet-lite0"
 
 
 def deep(data: Path, store: Store, splits: int) -> None:
     """Deep vectors and classical features together against the best of them alone."""
     for seed in range(splits):
         for name in store.sets:
-            _, y = listing(data, name)
-            blocks = {f: vectors_of(data, store, name, f) for f in ("deep", *CLASSICAL[name])}
+            pictures = known_set(name, data)
+            blocks = {feature: vectors(pictures, feature) for feature in (DEEP, *SETS[name])}
             for per_class in (20, 60):
-                deep_split(store, name, blocks, y, per_class, seed)
+                for key, measure in deep_measures(blocks, pictures.classes, per_class, seed):
+                    store.once(f"deep|{name}|{per_class}|{seed}|{key}", measure)
 
 
-def deep_split(
-    store: Store, name: str, blocks: dict[str, np.ndarray], y: np.ndarray, per_class: int, seed: int
-) -> None:
+def deep_measures(
+    blocks: dict[str, np.ndarray], y: np.ndarray, per_class: int, seed: int
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     rng = np.random.default_rng(seed)
     train = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:per_class] for c in np.unique(y)])
     test = np.setdiff1d(np.arange(len(y)), train)
-    for feature, block in blocks.items():
-        key = f"deep|{name}|{per_class}|{seed}|{feature}"
-        store.once(key, lambda b=block: fused([b], y, train, test, {"kind": "concatenation"}))
-    for title, options in FUSED.items():
-        key = f"deep|{name}|{per_class}|{seed}|{title}"
-        store.once(key, lambda o=options: fused(list(blocks.values()), y, train, test, o))
+    inside, outside = [b[train] for b in blocks.values()], [b[test] for b in blocks.values()]
 
+    def voted(F: np.ndarray, T: np.ndarray, **options: Any) -> dict[str, float]:
+        return {"test": PrototypeClassifier(**options).fit(F, y[train]).score(T, y[test])}
 
-def made(options: dict[str, Any]) -> Any:
-    options = dict(options)
-    kind = options.pop("kind", "boosted")
-    if kind == "concatenation":
-        return BlockConcatenation(standardize=False)
-    return OneShotKernel(ridge=1.0) if kind == "one-shot" else BoostedKernel(**options)
+    for feature, F, T in zip(blocks, inside, outside):
+        yield feature, partial(voted, F, T)
 
+    def logistic() -> dict[str, float]:
+        F, T = (normalize(part[0]) for part in (inside, outside))
+        judge = LogisticRegression(C=30.0, max_iter=300, tol=1e-3).fit(F, y[train])
+        return {"test": float(judge.score(T, y[test]))}
 
-def placed(
-    blocks: list[np.ndarray], y: np.ndarray, train: np.ndarray, test: np.ndarray, options: dict[str, Any]
-) -> list[np.ndarray]:
-    model = made(options).fit([b[train] for b in blocks], y[train])
-    return standard(*(model.transform([b[rows] for b in blocks]) for rows in (train, test)))
+    def joined() -> dict[str, float]:
+        model = BlockConcatenation(standardize=False).fit(inside)
+        return voted(model.transform(inside), model.transform(outside))
 
+    def weighed() -> dict[str, Any]:
+        model = FusedClassifier(random_state=0).fit(inside, y[train])
+        weights = dict(zip(blocks, model.fusion_.feature_weights_.tolist()))
+        return {"test": model.score(outside, y[test]), "weights": weights}
 
-def fused(
-    blocks: list[np.ndarray], y: np.ndarray, train: np.ndarray, test: np.ndarray, options: dict[str, Any]
-) -> dict[str, float]:
-    """A Gaussian machine on the fusion; its cost by cross-validation that fits the fusion anew."""
-    scores = dict.fromkeys((0.3, 1.0, 10.0, 100.0), 0.0)
-    for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(train, y[train]):
-        F, T = placed(blocks, y, train[a], train[b], options)
-        for cost in scores:
-            scores[cost] += SVC(C=cost, gamma=1.0).fit(F, y[train[a]]).score(T, y[train[b]])
-    cost = max(scores, key=lambda c: scores[c])
-    F, T = placed(blocks, y, train, test, options)
-    return {"test": float(SVC(C=cost, gamma=1.0).fit(F, y[train]).score(T, y[test])), "C": cost}
+    def boosted_space() -> dict[str, float]:
+        model = BoostedKernel(scoring="loo", ridge=0.1, n_rounds=200, keep_moments=False)
+        return voted(model.fit_held_out(inside, y[train]), model.transform(outside))
+
+    yield "deep, logistic", logistic
+    yield "concatenation", joined
+    yield "boosted", boosted_space
+    yield "fused", weighed
 
 
 # -- several labels at once ---------------------------------------------------------------------------
@@ -457,7 +414,7 @@ def fused(
 
 def words_of_corel(data: Path, store: Store) -> dict[str, np.ndarray]:
     """Eight histograms as in the document's VOC table: colours and textures, 16 to 128 words each."""
-    paths, _ = listing(data, "corel1k")
+    paths = known_set("corel1k", data).paths
     out = {}
     for kind in ("lab", "sift"):
         table = store.array(f"words-{kind}", lambda k=kind: flowers_features.word_tables(paths, k, SIZES))
@@ -496,7 +453,7 @@ LABELLED: dict[str, dict[str, Any]] = {
 def labels(data: Path, store: Store, splits: int) -> None:
     """Several labels for each image, in the manner of the document's VOC table."""
     blocks = words_of_corel(data, store)
-    _, y = listing(data, "corel1k")
+    y = known_set("corel1k", data).classes.astype(int)
     for seed in range(splits):
         (A, L), (B, M) = mosaics(y, seed)
         mixed = {name: (A @ block, B @ block) for name, block in blocks.items()}
@@ -511,6 +468,14 @@ def labels(data: Path, store: Store, splits: int) -> None:
                 f"labels|{seed}|{name}",
                 lambda o=options, p=pairs, L=L, M=M: mean_precision(p, L, M, o),
             )
+
+
+def made(options: dict[str, Any]) -> Any:
+    options = dict(options)
+    kind = options.pop("kind", "boosted")
+    if kind == "concatenation":
+        return BlockConcatenation(standardize=False)
+    return OneShotKernel(ridge=1.0) if kind == "one-shot" else BoostedKernel(**options)
 
 
 def mean_precision(
@@ -536,7 +501,6 @@ def precision(F: np.ndarray, L: np.ndarray, T: np.ndarray, M: np.ndarray, cost: 
 
 PARTS: dict[str, Callable[..., Any]] = {
     "features": lambda data, store, splits: describe_flowers(data, store),
-    "vectors": lambda data, store, splits: vectors(data, store),
     "flowers": flowers,
     "rounds": rounds,
     "labels": labels,
@@ -551,7 +515,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=[*PARTS, "write"])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=Path, default=ROOT / "benchmarks" / "results" / "boosted-kernels")
-    parser.add_argument("--sets", nargs="+", choices=list(CLASSICAL), default=list(CLASSICAL))
+    parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     given = parser.parse_args()
