@@ -25,11 +25,6 @@ def emit_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
 
 
-def emit_json_line(data: Any) -> None:
-    """One result of many for programs."""
-    print(json.dumps(data, ensure_ascii=False, default=_plain))
-
-
 def _plain(value: Any) -> Any:
     """What JSON has no word for: numpy's numbers, paths, times."""
     for method in ("tolist", "isoformat"):
