@@ -38,6 +38,7 @@ COMMIT_RECORDS = 8192  # the same for files that only had to be hashed
 COMMIT_BYTES = 64 * 2**20
 COMMIT_SECONDS = 10.0
 DELETE_ROWS = 4096
+TIDY_COMMITS = 64  # then after a quarter more: few small files, and work in step with what is added
 KEEP = timedelta(minutes=10)  # how long a reader may go on with the version it opened
 
 
@@ -342,10 +343,10 @@ class Indexer:
         self._commits += bool(batch.records)
         if self._commits >= self._next_tidy:
             tidy(self.tables, [], self.labels)  # values are sealed as they grow
-            self._next_tidy *= 2
+            self._next_tidy += max(self._next_tidy // 4, TIDY_COMMITS)
         self.batch = _Batch([Values() for _ in self.features])
 
-    _next_tidy = 128
+    _next_tidy = TIDY_COMMITS
 
     def _finish(self, plan: Plan) -> None:
         """What is gone, what could not be reached, and order on the disk."""

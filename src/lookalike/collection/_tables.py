@@ -73,7 +73,7 @@ SCHEMAS = {
 
 # What Lance may keep in memory between calls; its own defaults are 7 GB.
 INDEX_CACHE = 16 * 2**20
-METADATA_CACHE = 16 * 2**20
+METADATA_CACHE = 8 * 2**20
 
 _session: Any = None
 _session_lock = threading.Lock()
