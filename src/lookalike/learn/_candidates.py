@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.learn._prototype_space import Space, soften, squared_distances
-from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 
 Floats = NDArray[np.float64]
+
+
+class LinearScores(Protocol):
+    """What learns the scores: rows become centred vectors, and these one score for each class."""
+
+    def scale(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Centred vectors."""
+        ...
+
+    def scores(self, centred: NDArray[np.floating]) -> Floats:
+        """Class scores of centred vectors."""
+        ...
 
 
 class Candidates:
@@ -19,16 +32,18 @@ class Candidates:
 
     def __init__(
         self,
-        discriminant: ShrinkageDiscriminant,
+        learnt: LinearScores,
         X: NDArray[np.floating],
         held_out: Floats,
         truth: NDArray[np.intp],
         weights: Floats,
+        level: float | None = None,
     ) -> None:
+        """``level`` is how long the scores of new images are; the median of the held-out ones if None."""
         self.truth, self.weights = truth, weights
-        self.vectors = discriminant.scale(X)
-        self.scores = (self.vectors @ discriminant.components_.astype(X.dtype)).astype(np.float64)
-        self.level = float(np.median(np.linalg.norm(held_out, axis=1)))
+        self.vectors = learnt.scale(X)
+        self.scores = learnt.scores(self.vectors)
+        self.level = float(np.median(np.linalg.norm(held_out, axis=1))) if level is None else level
         self.radius = float(np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors).mean()))
         self._scores_apart = squared_distances(soften(held_out, self.level), soften(self.scores, self.level))
         self._looks_apart = squared_distances(self.vectors, self.vectors)

@@ -29,6 +29,9 @@ class Evidence:
         Whether the answer is "none of these".
     probability : float
         The calibrated probability of ``label``; NaN where the classifier has none.
+    behind : integer array of shape (len(prototypes), b) or None
+        For each prototype that has no label of its own, the labelled images that gave it one, those that it
+        hears most from first; -1 elsewhere. None where all prototypes are labelled.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Evidence:
     shares: NDArray[np.float64]
     declined: bool
     probability: float = float("nan")
+    behind: NDArray[np.intp] | None = None
 
     def top(self, most: int) -> Evidence:
         """The same answer with its largest votes alone; their shares no longer add up to the score."""
@@ -57,4 +61,5 @@ class Evidence:
             self.shares[kept],
             self.declined,
             self.probability,
+            None if self.behind is None else self.behind[kept],
         )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -17,6 +17,8 @@ from lookalike.arrays import row_blocks
 from lookalike.learn._calibration import fit_sharpness, log_losses, probabilities
 from lookalike.learn._candidates import Candidates
 from lookalike.learn._class_weights import class_weights
+from lookalike.learn._collective._borrowing import borrow
+from lookalike.learn._collective._together import CollectiveMap, Together, learn_together
 from lookalike.learn._declining import fit_decline_rule
 from lookalike.learn._even_choice import herd
 from lookalike.learn._evidence import Evidence
@@ -26,6 +28,7 @@ from lookalike.learn._shrinkage_discriminant import FEW, ShrinkageDiscriminant
 
 Floats = NDArray[np.float64]
 
+MOST_UNLABELLED = 8192  # unlabelled images that are looked at; of more, as many evenly spaced ones
 MOST_CANDIDATES = 4096  # more labelled images than this are learnt from, but do not become prototypes
 KEPT_SHARES = (0.25, 0.5)  # of each class, tried in this order before all are kept
 LEAST_KEPT = 10  # of a class, before anything is dropped
@@ -36,10 +39,13 @@ STEPS = 100
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     """A vote of labelled images in a space learnt from the labels.
 
-    1. A `ShrinkageDiscriminant` learns one score per class.
+    1. A `ShrinkageDiscriminant` learns one score per class. Where unlabelled images are given, a linear map
+       and the graph of look-alikes among all images teach each other instead ([2]_, [3]_), which tells far
+       more from few labels.
     2. Images become points: their scores beside their vectors (see ``closeness``).
     3. Some labelled images become prototypes: as few as lose nothing on held-out images. Each votes for
        its class, with a Gaussian kernel of the distance; where it helps, the votes are leveraged [1]_.
+       A class with few labelled images borrows typical unlabelled ones.
     4. Held-out votes calibrate the probabilities and set the threshold of "none of these".
 
     "Held out" costs no refit: the score that an image would get from a fit without it is known in closed
@@ -66,10 +72,12 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array of shape (C,)
     prototypes_ : array of shape (m,)
-        Rows of the training data that vote.
+        Rows of the training data that vote; those of unlabelled images are counted on after the labelled.
+    behind_ : array of shape (m, 3) or None
+        For each prototype without a label, the labelled rows that gave it one; -1 elsewhere.
     alphas_ : array of shape (m,)
         Their coefficients.
-    discriminant_ : ShrinkageDiscriminant
+    discriminant_ : ShrinkageDiscriminant or the map learnt from all images
     sharpness_ : float
         The factor that turns scores into log-probabilities.
     threshold_ : float
@@ -81,6 +89,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     ----------
     .. [1] P. Piro, "Learning prototype-based classification rules in a boosting framework", thesis, 2010,
        section 5.2.
+    .. [2] D. Zhou et al., "Learning with local and global consistency", NIPS 2003.
+    .. [3] A. Iscen et al., "Label propagation for deep semi-supervised learning", CVPR 2019.
 
     Examples
     --------
@@ -91,6 +101,15 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     True
     >>> evidence = model.explain(X[200:201])[0]
     >>> bool(abs(evidence.shares.sum() - evidence.score) < 1e-9)
+    True
+
+    With two labels for each class among all images:
+
+    >>> few = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(10)])
+    >>> rest = np.setdiff1d(np.arange(500), few)
+    >>> alone = PrototypeClassifier().fit(X[few], y[few]).score(X[rest], y[rest])
+    >>> together = PrototypeClassifier().fit(X[few], y[few], unlabelled=X[rest]).score(X[rest], y[rest])
+    >>> bool(together > alone)
     True
     """
 
@@ -136,13 +155,22 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from labelled vectors; two classes at least, one image of each is enough."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> Self:
+        """Learn from labelled vectors; two classes at least, one image of each is enough.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Labelled images.
+        unlabelled : array of shape (u, n_features), default=None
+            Other images of the same collection: their statistics and likenesses are used too.
+        """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         given = np.flatnonzero(weights > 0)  # an image without weight is not there
+        n_rows = len(X)
         X, y, weights = X[given], y[given], weights[given]
         self.classes_, truth = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -150,16 +178,58 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
                 f"the only class is {self.classes_[0]!r}, and 1 class leaves nothing to choose: "
                 "label images of a second class."
             )
-        self.discriminant_ = ShrinkageDiscriminant(
+        rows = self._candidates(truth)
+        others, looked = self._looked_at(unlabelled)
+        if len(others):
+            balanced = class_weights(self.class_weight, y, weights)
+            together = learn_together(X, truth, balanced, others, scaling=self.scaling)
+            known = self._known_together(together, X, balanced, rows)
+            self._fit_votes(known, given[rows])
+            self._borrow(together, others, n_rows + looked, given)
+        else:
+            known = self._known_alone(X, y, truth, weights, rows)
+            self._fit_votes(known, given[rows])
+        return self
+
+    def _looked_at(self, unlabelled: Any) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
+        """The unlabelled rows that are learnt from, and which these are."""
+        if unlabelled is None or not len(unlabelled):
+            return np.zeros((0, self.n_features_in_)), np.zeros(0, dtype=np.intp)
+        # Neighbours in a list often come from one place: even steps keep some of each.
+        steps = np.linspace(0, len(unlabelled) - 1, min(len(unlabelled), MOST_UNLABELLED))
+        looked = np.round(steps).astype(np.intp)
+        rows = check_array(unlabelled[looked], dtype=[np.float32, np.float64], input_name="unlabelled")
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"unlabelled has {rows.shape[1]} features, but X has {self.n_features_in_}: "
+                "give vectors of the same feature."
+            )
+        return rows, looked
+
+    def _known_alone(
+        self,
+        X: NDArray[np.floating],
+        y: NDArray[Any],
+        truth: NDArray[np.intp],
+        weights: Floats,
+        rows: NDArray[np.intp],
+    ) -> Candidates:
+        discriminant = ShrinkageDiscriminant(
             shrinkage=self.shrinkage, scaling=self.scaling, class_weight=self.class_weight
         ).fit(X, y, weights)
+        self.discriminant_: ShrinkageDiscriminant | CollectiveMap = discriminant
         weights = class_weights(self.class_weight, y, weights)
-        rows = self._candidates(truth)
-        known = Candidates(
-            self.discriminant_, X[rows], self.discriminant_.held_out_scores_[rows], truth[rows], weights[rows]
-        )
-        self._fit_votes(known, given[rows])
-        return self
+        held_out = discriminant.held_out_scores_[rows]
+        return Candidates(discriminant, X[rows], held_out, truth[rows], weights[rows])
+
+    def _known_together(
+        self, together: Together, X: NDArray[np.floating], weights: Floats, rows: NDArray[np.intp]
+    ) -> Candidates:
+        self.discriminant_ = together.map
+        held_out = together.found.scores[rows] if together.held_out is None else together.held_out[rows]
+        level = together.level if together.held_out is None else None
+        truth = together.truth[rows]
+        return Candidates(together.map, X[rows], held_out.astype(np.float64), truth, weights[rows], level)
 
     def _candidates(self, truth: NDArray[np.intp]) -> NDArray[np.intp]:
         if len(truth) <= MOST_CANDIDATES:
@@ -179,6 +249,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         if enough and self.leverage in ("auto", True):
             alphas = self._choose_leverage(known, held_out, kept, alphas)
         self.prototypes_, self.alphas_ = rows[kept], alphas
+        self.behind_: NDArray[np.intp] | None = None
         self._labels = known.truth[kept]
         self._points = points(self._space, known.scores[kept], known.vectors[kept])
 
@@ -193,6 +264,32 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             probabilities(scores, self.sharpness_), scores, known.truth, self.max_error, enough
         )
         self.threshold_ = self._rule.threshold
+
+    def _borrow(
+        self,
+        together: Together,
+        others: NDArray[np.floating],
+        rows: NDArray[np.intp],
+        given: NDArray[np.intp],
+    ) -> None:
+        """Typical unlabelled images join the vote of classes that have few prototypes."""
+        counts = np.bincount(self._labels, minlength=len(self.classes_))
+        most = LEAST_KEPT if self.n_prototypes == "auto" else int(self.n_prototypes)
+        borrowed = borrow(together, self._space, others, np.maximum(most - counts, 0))
+        if not len(borrowed.rows):
+            return
+        # Each class keeps its say: the sure ones count nearly like labelled images.
+        own = np.bincount(self._labels, weights=self.alphas_, minlength=len(self.classes_))
+        each = own / np.maximum(counts, 1)
+        alphas = np.concatenate([self.alphas_, each[borrowed.classes] * borrowed.sureness])
+        self._labels = np.concatenate([self._labels, borrowed.classes])
+        total = np.bincount(self._labels, weights=alphas, minlength=len(self.classes_))
+        self.alphas_ = alphas * (own / total)[self._labels]
+        self.prototypes_ = np.concatenate([self.prototypes_, rows[borrowed.rows]])
+        self._points = np.concatenate([self._points, borrowed.places])
+        behind = np.where(borrowed.behind >= 0, given[borrowed.behind], -1)
+        none = np.full((len(self.prototypes_) - len(behind), behind.shape[1]), -1, dtype=behind.dtype)
+        self.behind_ = np.concatenate([none, behind])
 
     def _choose_space(self, known: Candidates, enough: bool) -> tuple[Space, Floats]:
         choices = list(CHOICES) if enough else [DEFAULT]
@@ -291,7 +388,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         centred = self.discriminant_.scale(rows)
-        scores = (centred @ self.discriminant_.components_.astype(rows.dtype)).astype(np.float64)
+        scores = self.discriminant_.scores(centred)
         return votes(self._space, points(self._space, scores, centred), self._points)
 
     def _class_scores(self, X: Any) -> Floats:
@@ -343,9 +440,16 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         order = np.argsort(-shares, axis=1, kind="stable")
         shares = np.take_along_axis(shares, order, 1)
         who = self.prototypes_[order]
+        behind = None if self.behind_ is None else self.behind_[order]
         return [
             Evidence(
-                self.classes_[c], float(shares[i].sum()), who[i], shares[i], bool(declined[i]), chances[i, c]
+                self.classes_[c],
+                float(shares[i].sum()),
+                who[i],
+                shares[i],
+                bool(declined[i]),
+                chances[i, c],
+                None if behind is None else behind[i],
             )
             for i, c in enumerate(best)
         ]

@@ -146,6 +146,10 @@ class ShrinkageDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         ).astype(X.dtype)
         return centred
 
+    def scores(self, centred: NDArray[np.floating]) -> Floats:
+        """Class scores of rows that `scale` gave."""
+        return (centred @ self.components_.astype(centred.dtype)).astype(np.float64)
+
     def transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """One score for each class, centred over the classes' prior."""
         check_is_fitted(self)

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotri
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from lookalike.learn._calibration import fit_sharpness
+from lookalike.learn._calibration import fit_sharpness, log_losses
 from lookalike.learn._class_weights import class_weights
 from lookalike.learn._fusion._base import BlockEstimator
 from lookalike.learn._fusion._inputs import Labels
@@ -23,6 +23,7 @@ Array = NDArray[Any]
 
 WEIGHTS = (0.03, 0.1, 0.3, 1.0)  # what a feature may weigh beside the best one
 LEAST_GAIN = 0.01  # the share of the loss that a change must save
+SURE = 1.0  # how many standard errors it must be above nothing
 MOST_JUDGED = 600  # more labelled images than these say no more about the weights
 TRUSTED = 0.1  # the weight of every feature after the first where labels are too few to ask
 
@@ -157,21 +158,24 @@ class HeldOutJudge:
         self.targets = marks - self.share @ marks
         self.shrinkage = 1.0
 
-    def loss(self, kernel: Array) -> float:
-        """The log loss of the held-out scores of a kernel."""
-        return self._loss(self.centred(kernel), self.shrinkage)
+    def losses(self, kernel: Array) -> Array:
+        """The log losses of the held-out scores of a kernel."""
+        return self._losses(self.centred(kernel), self.shrinkage)
 
-    def _loss(self, centred: Array, shrinkage: float) -> float:
+    def _losses(self, centred: Array, shrinkage: float) -> Array:
         scores = self.scores(centred, shrinkage)[0]
-        return fit_sharpness(scores, self.truth, weights=self.root**2)[1]
+        weights = self.root**2
+        sharpness = fit_sharpness(scores, self.truth, weights=weights)[0]
+        return log_losses(scores, self.truth, sharpness) * weights
 
-    def tuned(self, kernel: Array) -> float:
+    def tuned(self, kernel: Array) -> Array:
         """The same with the shrinkage that is best nearby, which is kept for what is judged next."""
         centred = self.centred(kernel)
-        at, now = self.shrinkage, self._loss(centred, self.shrinkage)
+        at, now = self.shrinkage, self._losses(centred, self.shrinkage)
         for near in (SHRINKAGES[SHRINKAGES.index(at) + 1 :], SHRINKAGES[: SHRINKAGES.index(at)][::-1]):
             for shrinkage in near:
-                if not (found := self._loss(centred, shrinkage)) < now:
+                found = self._losses(centred, shrinkage)
+                if not found.mean() < now.mean():
                     break
                 self.shrinkage, now = shrinkage, found
             if self.shrinkage != at:
@@ -200,7 +204,7 @@ class HeldOutJudge:
     def shares(self, kernels: Sequence[Array], weights: Array) -> tuple[float, Array]:
         """The loss of the weighted sum, and each kernel's share in the agreement of scores and labels."""
         total = np.sum([w * k for w, k in zip(weights, kernels)], axis=0)
-        loss = self.tuned(total)
+        loss = float(self.tuned(total).mean())
         coefficients = self.scores(self.centred(total), self.shrinkage)[1]
         goal = self.root[:, None] * self.targets
         agreed = [
@@ -224,20 +228,22 @@ def boosted_weights(
     kernels: Sequence[Array], judge: HeldOutJudge, *, most_rounds: int = 20
 ) -> tuple[Array, Array]:
     """Weights of a sum of kernels by greedy descent of the held-out loss, and the loss of each alone."""
-    alone = np.array([judge.tuned(kernel) for kernel in kernels])
+    alone = np.array([judge.tuned(kernel).mean() for kernel in kernels])
     weights = np.zeros(len(kernels))
     first = int(np.argmin(alone))
     weights[first], total = 1.0, kernels[first].copy()
     now = judge.tuned(total)
     for _ in range(most_rounds):
-        tried = [
-            (judge.loss(total + (w - weights[b]) * kernels[b]), b, w)
-            for b in range(len(kernels))
-            for w in ((0.0, *WEIGHTS) if weights[b] else WEIGHTS)
-            if b != first and w != weights[b]
-        ]
-        gained, b, w = min(tried, default=(np.inf, 0, 0.0))
-        if not gained < (1 - LEAST_GAIN) * now:
+        best: tuple[float, int, float] = (0.0, 0, 0.0)
+        for b in range(len(kernels)):
+            for w in (0.0, *WEIGHTS):
+                if b == first or w == weights[b]:
+                    continue
+                gains = now - judge.losses(total + (w - weights[b]) * kernels[b])
+                if gains.mean() > max(SURE * gains.std() / np.sqrt(len(gains)), LEAST_GAIN * now.mean()):
+                    best = max(best, (float(gains.mean()), b, w))
+        gained, b, w = best
+        if not gained:
             break
         total += (w - weights[b]) * kernels[b]
         weights[b] = w

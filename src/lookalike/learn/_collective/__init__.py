@@ -1,0 +1,1 @@
+"""Learning from labelled images among all images of a collection."""

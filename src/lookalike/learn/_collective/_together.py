@@ -1,0 +1,96 @@
+"""``learn_together``: labelled and unlabelled images become one linear map, with held-out answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.model_selection import StratifiedKFold
+
+from lookalike.learn._collective._graph import similarity_graph
+from lookalike.learn._collective._rows import CollectionSpace, Points
+from lookalike.learn._collective._soft_labels import SoftLabels, soft_labels
+
+Floats = NDArray[np.float64]
+
+FOLDS = 5
+FEW = 3  # images of the rarest class, from which labels are held out
+
+
+@dataclass(frozen=True)
+class CollectiveMap:
+    """Class scores of a row: its point in the collection's space times learnt components."""
+
+    space: CollectionSpace
+    mean: Floats
+    components: Floats
+
+    def scale(self, X: NDArray[np.floating]) -> Points:
+        """Rows as points around the mean that the map was learnt with."""
+        points = self.space.points(X)
+        centred: Points = points - self.mean.astype(points.dtype)
+        return centred
+
+    def scores(self, centred: NDArray[np.floating]) -> Floats:
+        """Class scores of rows that `scale` gave."""
+        return (centred @ self.components.astype(centred.dtype)).astype(np.float64)
+
+
+class Together(NamedTuple):
+    """What was learnt from all images; rows are the labelled ones first, then the others."""
+
+    truth: NDArray[np.intp]
+    map: CollectiveMap
+    found: SoftLabels
+    graph: csr_array
+    held_out: Floats | None  # the scores of each labelled image from a run without its label
+
+    @property
+    def level(self) -> float:
+        """How long the scores of unlabelled images usually are."""
+        lengths = np.linalg.norm(self.found.scores[len(self.truth) :], axis=1)
+        return float(np.median(lengths))
+
+
+def learn_together(
+    X: NDArray[np.floating],
+    truth: NDArray[np.intp],
+    weights: Floats,
+    unlabelled: NDArray[np.floating],
+    *,
+    scaling: str = "auto",
+    n_folds: int = FOLDS,
+) -> Together:
+    """Learn from labelled rows among unlabelled ones.
+
+    Parameters
+    ----------
+    X, truth, weights : arrays of m rows
+        Labelled rows, their classes counted from 0, and how much each counts.
+    unlabelled : array
+        The other rows.
+    """
+    n_classes = int(truth.max()) + 1
+    everything = np.concatenate([X, unlabelled.astype(X.dtype)]).astype(np.float32)
+    space = CollectionSpace.fit(everything, scaling)
+    points = space.points(everything)
+    # Raw likeness and likeness after whitening err in different places: each is half of the graph.
+    graph = (0.5 * similarity_graph(points) + 0.5 * similarity_graph(space.whitened(points))).tocsr()
+    gram = (points.T @ points).astype(np.float64)
+    weights = weights * (len(weights) / weights.sum())
+
+    def run(labelled: NDArray[np.intp]) -> SoftLabels:
+        part = weights[labelled] * (len(labelled) / weights[labelled].sum())
+        return soft_labels(points, graph, labelled, truth[labelled], part, n_classes, gram=gram)
+
+    found = run(np.arange(len(truth)))
+    held_out = None
+    if np.bincount(truth).min() >= FEW:
+        held_out = np.empty((len(truth), n_classes))
+        n_folds = min(n_folds, int(np.bincount(truth).min()))
+        for kept, asked in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(truth, truth):
+            held_out[asked] = run(kept).scores[asked]
+    return Together(truth, CollectiveMap(space, found.mean, found.components), found, graph, held_out)
