@@ -125,7 +125,7 @@ _PRESETS += [
         _LOCAL,
         {"step": 8, "positions": True},
         steps=[
-            ("DescriptorPCA", {"n_components": 64, "n_positions": 2, "random_state": 0}),
+            ("DescriptorPCA", {"n_components": 64, "n_positions": 2, "root": True, "random_state": 0}),
             (
                 "FisherVector",
                 {
