@@ -89,24 +89,24 @@ def scene(figures: dict[str, Any]) -> str:
 def forms(figures: dict[str, Any]) -> str:
     """What was chosen for mixtures of references and for contexts, and what else was looked at."""
     rows = []
-    for name in ("MOM-PPK", "MOM-KL"):
+    for name in ("MOM-PPK", "MOM-KL", "CTXT"):
         found = figures.get(f"forms/{name}")
         if not found:
             continue
         best = Form(*found["best"])
         kinds = {
             "literal": LITERAL,
-            "not its own reference": LITERAL._replace(exclude_self=True),
-            "square roots": LITERAL._replace(power=0.5),
-            "both": LITERAL._replace(exclude_self=True, power=0.5),
-            "tempered alike, nothing else": LITERAL._replace(sharpness=best.sharpness, n_iter=best.n_iter),
+            "one iteration": LITERAL._replace(n_iter=1),
+            "less sharp": LITERAL._replace(sharpness=0.3),
+            "less sharp, one iteration": Form(sharpness=0.3, n_iter=1),
+            "own weight as the largest other": LITERAL._replace(largest=True),
+            "the same, square roots": LITERAL._replace(largest=True, power=0.5),
+            "**chosen**": best,
         }
         for kind, form in kinds.items():
-            rows.append([name, f"{kind}: {form}", f"{found['rates'][str(form)]:.1f}"])
-        rows.append([name, f"**chosen**: {best}", f"{found['rates'][str(best)]:.1f}"])
-    for name, value in figures.get("forms/CTXT", {}).get("rates", {}).items():
-        rows.append(["CTXT KL", f"sharpness {name.split()[1]}", f"{value:.1f}"])
-    return table(["system", "form", "rate on held-out training images"], rows) if rows else NONE
+            rows.append([name, kind, str(form), f"{found['rates'][str(form)]:.1f}"])
+    head = ["system", "what is changed", "form", "rate on held-out training images"]
+    return table(head, rows) if rows else NONE
 
 
 def cross(figures: dict[str, Any]) -> str:
