@@ -254,6 +254,14 @@ def test_mistakes_are_one_clear_sentence(collection, terminal):
         assert says in terminal.error(*words)
 
 
+def test_a_mistake_makes_no_collection(pictures, terminal, tmp_path):
+    (tmp_path / "list.csv").write_text("name\nx.png\n")
+    terminal.error("index", tmp_path / "list.csv")
+    terminal.error("index", pictures, "-f", "nonsense")
+    terminal.error("index", pictures, tmp_path / "gone")
+    assert not list(tmp_path.rglob(".lookalike"))
+
+
 def test_without_a_collection_the_first_step_is_named(tmp_path, terminal, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for words in [["index"], ["status"], ["search", "x.png"], ["duplicates"], ["label", "show"]]:
@@ -304,3 +312,9 @@ def test_a_source_is_forgotten(collection, terminal):
     assert "is forgotten, with 4 pictures." in result.stderr
     assert "4 unchanged." in result.stdout
     assert "is no source" in terminal.error("index", *home, "--forget", "red")
+
+
+def test_a_collection_inside_another_is_told(collection, terminal):
+    assert "inside that of" not in terminal("index", collection).stderr
+    assert f"inside that of {collection};" in terminal("index", "red", "-f", "color-histogram").stderr
+    assert terminal("index", "red").stderr == ""

@@ -73,8 +73,10 @@ def index(
 ) -> None:
     """Make or update the collection of a folder of pictures."""
     from lookalike.cli._output import count, emit_json, note
+    from lookalike.features import get_feature
     from lookalike.parallel import DaskEngine, LocalEngine
 
+    wanted = [get_feature(name) for name in features or []]
     opened = _open(sources or [], collection)
     for source in forget or []:
         note(f"{source} is forgotten, with {count(opened.forget(source), 'picture')}.")
@@ -83,7 +85,7 @@ def index(
         with reporting(progress) as report_step:
             report = opened.index(
                 sources or None,
-                features or None,
+                wanted or None,
                 progress=report_step,
                 engine=engine,
                 retry=retry,
@@ -102,7 +104,10 @@ def _open(sources: list[str], path: str | None) -> Collection:
     from lookalike.collection import Collection
     from lookalike.images import find_images, path_of
 
-    find_images(sources)  # a missing source is an error before anything is made
+    find_images(sources)  # what is wrong with a source is an error before anything is made
+    for source in sources:
+        if Path(source).is_file():
+            next(find_images([source]), None)  # a list is opened
     if path is not None:
         if "://" not in path:
             Path(path).mkdir(parents=True, exist_ok=True)
@@ -110,7 +115,26 @@ def _open(sources: list[str], path: str | None) -> Collection:
     if not sources:
         return Collection.find()
     first = Path(path_of(sources[0])).absolute()
-    return Collection.open_or_create(first if first.is_dir() else first.parent)
+    folder = first if first.is_dir() else first.parent
+    _tell_nested(folder)
+    return Collection.open_or_create(folder)
+
+
+def _tell_nested(folder: Path) -> None:
+    """Say that a new collection will lie inside another, which may not be what was meant."""
+    from lookalike.cli._output import note, shown
+    from lookalike.collection import Collection
+    from lookalike.errors import LookalikeError
+
+    try:
+        outer = Collection.find(folder).root
+    except LookalikeError:
+        return
+    if outer is not None and outer != folder:
+        note(
+            f"a collection of its own is made in {shown(folder)}, inside that of {outer}; "
+            f"'lookalike index --collection {outer}' updates the other."
+        )
 
 
 def _tell(collection: Collection, report: IndexReport) -> None:
