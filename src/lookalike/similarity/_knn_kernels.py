@@ -57,7 +57,16 @@ def _insert(best, value):
 def _group_minima(row, minima):
     for j in range(64):
         minima[j] = row[j]
-    for start in range(64, len(row), 64):
+    fours = 64 + (len(row) - 64) // 256 * 256
+    for start in range(64, fours, 256):
+        p, q = row[start : start + 64], row[start + 64 : start + 128]
+        r, s = row[start + 128 : start + 192], row[start + 192 : start + 256]
+        for j in range(64):
+            x = p[j] if p[j] < q[j] else q[j]
+            y = r[j] if r[j] < s[j] else s[j]
+            x = x if x < y else y
+            minima[j] = x if x < minima[j] else minima[j]
+    for start in range(fours, len(row), 64):
         part = row[start : start + 64]
         for j in range(64):
             minima[j] = part[j] if part[j] < minima[j] else minima[j]
@@ -128,12 +137,18 @@ def _kth_smallest(kept, m, k):
     return kept[0]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})
 def _add_within(row, limit, kept, m):
-    """Keep those up to a limit as well; how many there are then."""
-    for value in row:
-        kept[m] = value
-        m += 1 if value <= limit else 0
+    """Keep those up to a limit as well; how many there are then. Most blocks of 64 have none."""
+    for start in range(0, len(row), 64):
+        part = row[start : start + 64]
+        least = part[0]
+        for j in range(64):
+            least = min(least, part[j])
+        if least <= limit:
+            for j in range(64):
+                kept[m] = part[j]
+                m += 1 if part[j] <= limit else 0
     return m
 
 
@@ -174,8 +189,12 @@ def kth_squared(points, places, columns, shade, k, out):
     ends = np.empty(3, points.dtype)
     lanes = np.empty(65, np.int64)
     kept = np.empty(n + 1, points.dtype)
+    middle = 0
     for i in range(len(points)):
-        middle = np.searchsorted(shade, places[i])
+        if i > 0 and places[i] < places[i - 1]:  # most often the points are in order as well
+            middle = np.searchsorted(shade, places[i])
+        while middle < len(shade) and shade[middle] < places[i]:
+            middle += 1
         first = max(0, min(n - width, (middle - width // 2) // 64 * 64))
         last = min(n, first + width)
         _squared_distances(points[i], columns, first, last, row)
