@@ -2,7 +2,9 @@
 
 import importlib
 import inspect
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +54,48 @@ def test_every_room_says_what_it_offers(room):
     module = importlib.import_module(f"lookalike.{room}")
     offered = getattr(module, "__all__", [])
     assert offered == sorted(offered), "keep __all__ in order"
+
+
+def test_the_modules_named_in_patents_can_be_deleted(tmp_path):
+    """What docs/patents.md promises: without them and the lines that offer them, all else works."""
+    source = shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    modules = re.findall(
+        r"`lookalike\.(\w+)\.(\w+)` \(`(\w+)`\)", (ROOT / "docs/patents.md").read_text("utf-8")
+    )
+    assert len(modules) == 4
+    for room, module, name in modules:
+        (source / "lookalike" / room / f"{module}.py").unlink()
+        for offering in (source / "lookalike" / room).glob("_[_r]*.py"):  # __init__ and _registry
+            named = re.compile(rf"\b({module}|{name}|patch_bands)\b")
+            lines = offering.read_text("utf-8").splitlines(keepends=True)
+            offering.write_text("".join(line for line in lines if not named.search(line)), "utf-8")
+    code = """
+import sys
+from PIL import Image
+from lookalike.cli._app import app
+from lookalike.collection import Collection
+from lookalike.recipes import learn_collection
+for i in range(6):
+    for j, color in enumerate(["red", "blue"]):
+        Image.new("RGB", (16 + i, 16), color).save(f"{color}{i}.png")
+collection = Collection.create(".")
+collection.index(["."], features=["color-histogram"])
+collection.set_labels([(f"{c}{i}.png", c) for c in ("red", "blue") for i in range(6)], by="me")
+learn_collection(collection, "colors", judge=False)
+for words in (["feature", "list"], ["recipe", "list"], ["search", "red0.png"], ["classify", "--all"]):
+    try:
+        app(words)
+    except SystemExit as end:
+        assert not end.code, words
+assert "lookalike.features._sparse_multiscale_patches" not in sys.modules
+"""
+    env = {**os.environ, "PYTHONPATH": str(source), "LOOKALIKE_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "home").mkdir()
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path / "home", env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_front_offers_its_names_lazily():

@@ -17,7 +17,7 @@ from lookalike.images import open_image
 from lookalike.neighbors import BregmanBruteForce
 from lookalike.progress import Progress, Step, silent
 from lookalike.recipes._presets import SMP_KL
-from lookalike.similarity import PatchDissimilarity
+from lookalike.recipes._steps import find_step
 
 CANDIDATES = 100  # images that a first look leaves, at least
 VECTORS = {
@@ -202,7 +202,8 @@ def _by_patches(
     from lookalike.bags import Bags
 
     asked = Bags.from_list(queries, dim=feature.dim)
-    quick = PatchDissimilarity(**SMP_KL.steps[0][1], n_jobs=-1)
+    step, settings = SMP_KL.steps[0]
+    quick: Any = find_step(step)(**settings, n_jobs=-1)  # found by name: see docs/patents.md
     uris: list[str] = []
     values: list[NDArray[np.float64]] = []
     for block, bags in collection.bag_blocks(feature):
