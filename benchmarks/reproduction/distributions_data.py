@@ -16,6 +16,8 @@ from lookalike.parallel import LocalEngine
 
 # About 1000 descriptors for each image, as in the thesis: the step follows the size of the images.
 GRIDS = {"scene15": 9, "corel1k": 11, "flowers17": 16}
+# Descriptors that the universal mixtures are trained on.
+SAMPLES = {"scene15": 1_000_000, "corel1k": 400_000, "flowers17": 400_000}
 
 
 def listing(data: Path, name: str) -> tuple[list[Path], np.ndarray]:
@@ -114,12 +116,12 @@ class Representations:
         pca.explained_variance_, pca.n_features_in_ = kept["variances"], len(kept["mean"])
         return pca
 
-    def universal(self, n_components: int, *, limit: int = 1_000_000, n_iter: int = 10) -> UniversalGMM:
+    def universal(self, n_components: int, *, limit: int | None = None, n_iter: int = 10) -> UniversalGMM:
         """A universal mixture."""
         file = self._file(f"gmm{n_components}", of_source=True)
         gmm = UniversalGMM(n_components=n_components, n_iter=n_iter)
         if not file.exists():
-            gmm.fit(self.pca().transform(self._sample(limit)))
+            gmm.fit(self.pca().transform(self._sample(limit or SAMPLES[self.source])))
             np.savez(file, w=gmm.weights_, m=gmm.means_, v=gmm.variances_)
         kept = np.load(file)
         gmm.weights_, gmm.means_, gmm.variances_ = kept["w"], kept["m"], kept["v"]

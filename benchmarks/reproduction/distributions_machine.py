@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import time
 from collections.abc import Callable
@@ -33,8 +34,12 @@ class Store:
         return json.loads(self.file.read_text()) if self.file.exists() else {}
 
     def put(self, key: str, value: Any) -> None:
-        """Set the figures under this key."""
-        self.file.write_text(json.dumps({**self.figures(), key: value}, indent=1))
+        """Set the figures under this key; parts may run beside each other."""
+        with self.file.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            fresh = self.file.with_suffix(".new")
+            fresh.write_text(json.dumps({**self.figures(), key: value}, indent=1))
+            fresh.replace(self.file)
 
     def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         """A float32 array, made now where it is missing."""
