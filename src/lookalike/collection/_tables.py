@@ -168,6 +168,8 @@ def _of_store(text: str) -> str:
     >>> _of_store("lance error: LanceError(IO): Failed to resolve region for bucket 'x', /src/aws.rs:319:13")
     "Failed to resolve region for bucket 'x'"
     """
+    if "NoSuchBucket" in text:
+        return "there is no such bucket"
     if "credentials" in text:
         return "no credentials for it were found"
     if "RetryError" in text:
