@@ -105,8 +105,8 @@ class DaskEngine:
 
     Examples
     --------
-    >>> from distributed import Client  # doctest: +SKIP
-    >>> with Client(n_workers=2) as client:  # doctest: +SKIP
+    >>> from distributed import Client
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
     ...     list(DaskEngine(client).map(abs, [-1, 2, -3]))
     [1, 2, 3]
     """
