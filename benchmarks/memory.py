@@ -1,7 +1,7 @@
 """Memory of an index run: the peak of all its processes, and whether it grows with the collection.
 
-Generates small pictures (each a different content, thousands in a second), indexes them in a process of its
-own and reads the memory of that process and its children fifty times a second.
+Generates small pictures (each a different content, thousands in a second), runs ``lookalike index`` on them
+and reads the memory of that process and its children fifty times a second.
 
     python benchmarks/memory.py [--images 100000] [--network 5000] [--write]
 """
@@ -23,16 +23,6 @@ import psutil
 from PIL import Image
 
 from _markers import option, rows_of, show, table
-
-RUN = """
-import json, sys
-from lookalike.collection import Collection
-def progress(step):
-    if step.stage == "index":
-        print(step.done, flush=True)
-report = Collection.create(sys.argv[1]).index([sys.argv[1]], features=[sys.argv[2]], progress=progress)
-print(json.dumps([report.new, report.seconds]), flush=True)
-"""
 
 
 def generate(folder: Path, n: int) -> None:
@@ -68,7 +58,9 @@ def measure(n: int, feature: str) -> tuple[list[tuple[int, float]], float]:
     with tempfile.TemporaryDirectory(dir=fast) as name:
         folder = Path(name)
         generate(folder, n)
-        run = subprocess.Popen([sys.executable, "-c", RUN, name, feature], stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "lookalike", "index", name, "-f", feature]
+        command += ["--progress", "json", "--json"]
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         done = [0]
         samples: list[tuple[int, float]] = []
         process = psutil.Process(run.pid)
@@ -87,15 +79,15 @@ def measure(n: int, feature: str) -> tuple[list[tuple[int, float]], float]:
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        assert run.stdout is not None
-        for line in run.stdout:
-            if line.startswith("["):
-                new, seconds = json.loads(line)
-            else:
-                done[0] = int(line)
+        assert run.stdout is not None and run.stderr is not None
+        for line in run.stderr:
+            step = json.loads(line)
+            if step["stage"] == "index":
+                done[0] = step["done"]
+        report = json.loads(run.stdout.read())
         watcher.join()
-        assert run.wait() == 0 and new == n
-    return samples, n / seconds
+        assert run.wait() == 0 and report["new"] == n
+    return samples, n / report["seconds"]
 
 
 def peak(samples: list[tuple[int, float]], low: int, high: int) -> float:
