@@ -109,6 +109,17 @@ def forms(figures: dict[str, Any]) -> str:
     return table(head, rows) if rows else NONE
 
 
+def own(figures: dict[str, Any]) -> str:
+    """How much a training image weighs for itself, and the nearest one for a new image."""
+    rows = [
+        [LITERALS[name], *(f"{value:.3f}" for value in figures[f"own/{name}"])]
+        for name in LITERALS
+        if f"own/{name}" in figures
+    ]
+    head = ["system", "own weight of a training image", "largest weight of a new image"]
+    return table(head, rows) if rows else NONE
+
+
 def cross(figures: dict[str, Any]) -> str:
     """Own and foreign universal mixtures."""
     rows = []
@@ -152,6 +163,7 @@ def fisher(figures: dict[str, Any]) -> str:
 
 TABLES = {
     "scene": scene,
+    "own": own,
     "forms": forms,
     "cross": cross,
     "color": color,
