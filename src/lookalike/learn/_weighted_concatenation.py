@@ -23,7 +23,8 @@ Array = NDArray[Any]
 
 WEIGHTS = (0.03, 0.1, 0.3, 1.0)  # what a feature may weigh beside the best one
 LEAST_GAIN = 0.01  # the share of the loss that a change must save
-SURE = 1.0  # how many standard errors it must be above nothing
+SURE, SURE_OF_FEW = 1.0, 2.0  # how many standard errors that must be above nothing
+MANY = 20  # images of the rarest class
 MOST_JUDGED = 600  # more labelled images than these say no more about the weights
 TRUSTED = 0.1  # the weight of every feature after the first where labels are too few to ask
 
@@ -33,9 +34,10 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     It boosts the kernels of whole blocks: it starts with the best block alone; in each round the block and
     weight that lower the loss of held-out images most join the sum, until no change saves a hundredth of
-    the loss. The loss is that of exact leave-one-out scores of a ridge regression on the classes, so no
-    round refits anything. Where a class has fewer than three images, nothing can be held out: the first
-    block, taken for the most trusted, then counts ten times as much as each other.
+    the loss and more than luck explains. The loss is that of exact leave-one-out scores of a ridge
+    regression on the classes, so no round refits anything. Where a class has fewer than three images,
+    nothing can be held out: the first block, taken for the most trusted, then counts ten times as much as
+    each other.
 
     Parameters
     ----------
@@ -85,8 +87,10 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         judged = evenly_chosen(truth, MOST_JUDGED)
         kernels = [part[judged] @ part[judged].T for part in scaled]
         judge = HeldOutJudge(truth[judged])
-        if np.bincount(truth).min() >= FEW:
-            self.feature_weights_, self.losses_ = boosted_weights(kernels, judge)
+        rarest = np.bincount(truth).min()
+        if rarest >= FEW:
+            sure = SURE if rarest >= MANY else SURE_OF_FEW
+            self.feature_weights_, self.losses_ = boosted_weights(kernels, judge, sure)
         else:
             self.feature_weights_ = np.array([1.0] + [TRUSTED] * (len(blocks) - 1))
             self.losses_ = np.full(len(blocks), np.nan)
@@ -225,9 +229,12 @@ def inverted(matrix: Array) -> Array:
 
 
 def boosted_weights(
-    kernels: Sequence[Array], judge: HeldOutJudge, *, most_rounds: int = 20
+    kernels: Sequence[Array], judge: HeldOutJudge, sure: float = SURE, *, most_rounds: int = 20
 ) -> tuple[Array, Array]:
-    """Weights of a sum of kernels by greedy descent of the held-out loss, and the loss of each alone."""
+    """Weights of a sum of kernels by greedy descent of the held-out loss, and the loss of each alone.
+
+    A change must save a share of the loss, and more than luck would: ``sure`` standard errors of the mean.
+    """
     alone = np.array([judge.tuned(kernel).mean() for kernel in kernels])
     weights = np.zeros(len(kernels))
     first = int(np.argmin(alone))
@@ -240,7 +247,7 @@ def boosted_weights(
                 if b == first or w == weights[b]:
                     continue
                 gains = now - judge.losses(total + (w - weights[b]) * kernels[b])
-                if gains.mean() > max(SURE * gains.std() / np.sqrt(len(gains)), LEAST_GAIN * now.mean()):
+                if gains.mean() > max(sure * gains.std() / np.sqrt(len(gains)), LEAST_GAIN * now.mean()):
                     best = max(best, (float(gains.mean()), b, w))
         gained, b, w = best
         if not gained:
