@@ -1,7 +1,7 @@
 """Speed of leveraged neighbours: the graph beside other exact searches, the rounds beside the graph.
 
-Every row is a ratio measured in one run, in turns, as a median; growth and memory are measured in processes
-of their own. Run all of it (about six minutes on two cores) or some of it with
+Every row is a ratio of processor times measured in one run, in turns, as a median; growth and memory are
+measured in processes of their own. Run all of it (about six minutes) or some of it with
 
     python benchmarks/leverage.py [--write] graph rounds literal growth memory search-memory
 
@@ -42,9 +42,10 @@ def samples(m: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    """Of processor time, all threads together: other work on the machine disturbs it little."""
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def in_turns(rounds: int, *works: Callable[[], object]) -> list[float]:
@@ -63,7 +64,7 @@ def edges_of(graph: KNNGraph, y: np.ndarray, kernel: str = "uniform") -> core.Ed
     return core.multiclass_edges(graph.indices, y, CLASSES, weights)
 
 
-def graph_beside_others(rounds: int = 5, queries: int = 3000) -> None:
+def graph_beside_others(rounds: int = 3, queries: int = 1000) -> None:
     """The search of part of the points among all of them: the whole graph is so many times that."""
     import faiss
     from sklearn.neighbors import NearestNeighbors
@@ -80,7 +81,7 @@ def graph_beside_others(rounds: int = 5, queries: int = 3000) -> None:
         lambda: peer.kneighbors(asked),
         lambda: flat.search(asked, K),
     )
-    same = (index.query(asked[:2000], n_neighbors=K)[1] == flat.search(asked[:2000], K)[1]).mean()
+    same = (index.query(asked, n_neighbors=K)[1] == flat.search(asked, K)[1]).mean()
     note = f"{queries:,} queries, {POINTS:,} points; {ours:.1f} s; {same:.2%} of indices equal faiss's"
     row("k-NN graph ÷ scikit-learn's brute force", ours / sklearns, "≤ 1.2", note)
     row("k-NN graph ÷ faiss's exact index", ours / faisss, "≤ 1.5", "the same")
@@ -153,8 +154,8 @@ def growth() -> None:
     core.boost(edges, n_rounds=10)
     most = len(core.boost(edges).chosen)
     counts = [most // 8, most // 4, most // 2, most]
-    (start,) = in_turns(5, lambda: core.boost(edges, n_rounds=1))
-    taken = in_turns(5, *(lambda T=T: core.boost(edges, n_rounds=T) for T in counts))  # type: ignore[misc]
+    (start,) = in_turns(3, lambda: core.boost(edges, n_rounds=1))
+    taken = in_turns(3, *(lambda T=T: core.boost(edges, n_rounds=T) for T in counts))  # type: ignore[misc]
     unit = [(t - start) / (T * np.log(T)) for t, T in zip(taken, counts)]
     note = ", ".join(f"T = {T:,}: {t:.2f} s" for t, T in zip(taken, counts))
     row("growth of time over T·log T, T → 8 T", unit[-1] / unit[0], "≤ 1", f"{note}; start {start:.2f} s")
