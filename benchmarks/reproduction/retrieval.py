@@ -51,7 +51,7 @@ FORMS = {
 }
 STRIDE = 8  # of the patches that a first look takes
 NEAREST = 100  # images that are compared in full with a query whose copies are looked for
-FEWEST = 5  # queries that a comparison needs to be shown
+FEWEST = 10  # queries that a row or a table needs to be written
 RIVALS = {
     "colour histogram": "color-histogram",
     "GIST": "gist",
@@ -250,6 +250,8 @@ def signed(values: np.ndarray) -> str:
 def precision_table(data: Path, store: Store) -> str:
     """Precision at 100 per category and in the mean, the query left out."""
     queries = done(store, "sample", asked(100))
+    if len(queries) < 10 * FEWEST:
+        return ""
     found = {"patches": judged(thinned(store, queries), queries)}
     for title, vectors in rivals(data, store).items():
         found[title] = by_vectors(vectors, queries, cosine=title == "deep vectors")
@@ -297,12 +299,14 @@ def forms_table(store: Store) -> str:
         line(f"{name} *", queries, default, other)
         if kind == "back":
             line("both directions added *", queries, default, default + other)
-    return table(["what", "queries", "default", "with it", "difference"], rows)
+    return table(["what", "queries", "default", "with it", "difference"], rows) if rows else ""
 
 
 def two_step_table(store: Store) -> str:
     """What a first look costs in answers."""
     queries = done(store, "sample", done(store, "terms", asked(100)))
+    if len(queries) < FEWEST:
+        return ""
     terms = whole(store, queries)
     best = np.argsort(terms.sum(axis=1), axis=1, kind="stable")[:, :11]
     looks = {"low-pass band": terms[:, 3], "every eighth patch, all bands": thinned(store, queries)}
@@ -324,6 +328,8 @@ def variants_table(data: Path, store: Store) -> str:
     """Ranks of changed copies for their original, and of the original for them."""
     names = [name for name, _ in variants(opened(data, 0))]
     queries = done(store, "variants", asked(100))
+    if len(queries) < FEWEST:
+        return ""
     copies = np.stack([store[f"variants-{i}"] for i in queries])
     others = np.stack([store[f"nearest-{i}"][1] for i in queries])
     ranks = 1 + (others[:, None, :] < copies[:, :, None]).sum(axis=2)
@@ -346,9 +352,11 @@ def variants_table(data: Path, store: Store) -> str:
 
 
 def write(page: Path, parts: dict[str, str]) -> None:
-    """Put each text between its markers."""
+    """Put each text between its markers; where there is none, what stands there stays."""
     text = page.read_text()
     for name, part in parts.items():
+        if not part:
+            continue
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
         text, count = re.subn(pattern, lambda m, part=part: m[1] + part + "\n" + m[2], text, flags=re.S)
         if count != 1:
