@@ -320,3 +320,17 @@ def test_progress_reaches_the_end():
     )
     assert steps[-1].fraction == 1
     assert [s.done for s in steps] == sorted(s.done for s in steps)
+
+
+def test_adaptation_follows_a_universal_mixture_that_was_trained_on():
+    rng = np.random.default_rng(21)
+    bags = Bags.from_list([rng.normal(size=(40, 3)) for _ in range(4)])
+    gmm = UniversalGMM(n_components=2).partial_fit(bags)
+    model = AdaptedGMM(gmm)
+    before = model.transform(bags).means
+    gmm.partial_fit(Bags(bags.values + 3, bags.offsets))
+    after = model.transform(bags).means
+    assert not np.allclose(before, after)
+    assert np.array_equal(after, AdaptedGMM(gmm).transform(bags).means)
+    wide = Bags(bags.values.astype(np.float64), bags.offsets)
+    assert model.transform(wide).dtype == np.float64

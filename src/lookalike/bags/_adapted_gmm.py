@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,10 @@ from lookalike.bags._base import BagsTransformer, check_bags
 from lookalike.bags._em import Encoder, Statistics, weighted_sums
 from lookalike.bags._mixtures import Mixture, Mixtures
 from lookalike.bags._universal_gmm import UniversalGMM, universal_of
+
+# The universal mixture as a matrix product, made at the first use. It is no part of what was learned, so it
+# is kept beside the estimators: a saved or copied one makes its own.
+_ENCODERS: WeakKeyDictionary[Any, tuple[Mixture, Encoder]] = WeakKeyDictionary()
 
 
 class AdaptedGMM(BagsTransformer):
@@ -109,7 +114,7 @@ class AdaptedGMM(BagsTransformer):
         universal = getattr(self, "universal_", self.universal).mixture_
         bags = check_bags(X, dim=universal.means.shape[1])
         dtype = bags.values.dtype
-        first = Encoder(universal, dtype)
+        first = self._encoder(universal, dtype)
         n, (N, d) = len(bags), universal.means.shape
         weights = np.empty((n, N), dtype)
         means, variances = np.empty((n, N, d), dtype), np.empty((n, N, d), dtype)
@@ -131,6 +136,15 @@ class AdaptedGMM(BagsTransformer):
                 )
                 means[i], variances[i] = encoder.restore(m, v)
         return Mixtures(weights, means, variances, universal=universal)
+
+    def _encoder(self, universal: Mixture, dtype: Any) -> Encoder:
+        known = _ENCODERS.get(self)
+        # Training replaces the arrays of a mixture, so the same arrays are the same mixture.
+        if known and known[1].dtype == dtype and all(a is b for a, b in zip(known[0], universal)):
+            return known[1]
+        encoder = Encoder(universal, dtype)
+        _ENCODERS[self] = universal, encoder
+        return encoder
 
 
 def adapt(
