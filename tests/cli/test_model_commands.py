@@ -267,7 +267,8 @@ def test_learn_fuses_features_and_says_what_each_brought(collection, terminal, o
     assert set(done["brought"]) == {"color-histogram", "local-binary-patterns"}
     assert sum(done["brought"].values()) == pytest.approx(1)
     assert done["judged"]["balanced_accuracy"] > 0.9
-    assert "what each feature brought" in report.read_text()
+    assert {"color-histogram alone", "local-binary-patterns alone"} <= set(done["rivals"])
+    assert "what each feature brought" in report.read_text() and "color-histogram alone" in report.read_text()
     assert "brought by each feature: " in terminal("learn", "--features", both, "--no-judge").stdout
     answers = terminal("classify", outside / "red.png", "--model", "fused", "--json").stdout
     assert json.loads(answers)["best"] == "red"

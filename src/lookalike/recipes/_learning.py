@@ -27,6 +27,7 @@ from lookalike.evaluate import (
     write_report,
 )
 from lookalike.images import Unreadable, path_of, thumbnail
+from lookalike.learn import PrototypeClassifier
 from lookalike.progress import Progress, Step, silent
 from lookalike.recipes._model import Model
 from lookalike.recipes._presets import DEFAULT, get_recipe
@@ -131,7 +132,7 @@ def learn_collection(
         model = model.with_judgement(judgement.summary())
     seconds = time.perf_counter() - start
     if judgement is not None:
-        rivals = _rivals(rows, y, n_folds)
+        rivals = _alone(model, rows, y, n_folds) | _rivals(rows, y, n_folds)
     page: Path | None = None
     with collection.models.new(model.name) as folder:
         model.save(folder)
@@ -207,6 +208,18 @@ def _check(labels: Sequence[str], judge: bool) -> None:
             f"the label {single[0]!r} has one image, so it cannot be judged: label a second one, "
             "or learn with --no-judge."
         )
+
+
+def _alone(model: Model, rows: NDArray[Any], y: NDArray[Any], n_folds: int) -> dict[str, float]:
+    """What a vote of prototypes reaches on each feature of a fused model by itself."""
+    last = model.pipeline[-1]
+    if not hasattr(last, "contributions_"):
+        return {}
+    parts = np.split(rows, np.cumsum(last.block_dims_)[:-1], axis=1)
+    return {
+        f"{name} alone": cross_validate(PrototypeClassifier(), part, y, n_folds=n_folds).balanced_accuracy
+        for name, part in zip(last.block_names_, parts)
+    }
 
 
 def _rivals(rows: Any, y: NDArray[Any], n_folds: int) -> dict[str, float]:
