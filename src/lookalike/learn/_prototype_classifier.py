@@ -19,7 +19,7 @@ from lookalike.learn._candidates import Candidates
 from lookalike.learn._class_weights import class_weights
 from lookalike.learn._collective._borrowing import borrow
 from lookalike.learn._collective._together import CollectiveMap, Together, learn_together
-from lookalike.learn._declining import fit_decline_rule
+from lookalike.learn._declining import DeclineRule, fit_decline_rule
 from lookalike.learn._even_choice import herd
 from lookalike.learn._evidence import Evidence
 from lookalike.learn._leveraged_vote import leverage
@@ -132,6 +132,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         )
     }
 
+    _rule: DeclineRule
+
     def __init__(
         self,
         *,
@@ -186,6 +188,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             known = self._known_together(together, X, balanced, rows)
             self._fit_votes(known, given[rows])
             self._borrow(together, others, n_rows + looked, given)
+            self._rule = self._rule.among(self._class_scores(others))
         else:
             known = self._known_alone(X, y, truth, weights, rows)
             self._fit_votes(known, given[rows])
@@ -384,20 +387,31 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     # -- answering ---------------------------------------------------------------------------------
 
-    def _votes(self, X: Any) -> Floats:
+    def _rows(self, X: Any) -> NDArray[np.floating]:
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        rows: NDArray[np.floating] = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        return rows
+
+    def _votes(self, rows: NDArray[np.floating]) -> tuple[Floats, Floats]:
+        """What each prototype says of each row, and how familiar the row is (1 where that is not known)."""
         centred = self.discriminant_.scale(rows)
         scores = self.discriminant_.scores(centred)
-        return votes(self._space, points(self._space, scores, centred), self._points)
+        familiarity = np.ones(len(rows))
+        if isinstance(self.discriminant_, CollectiveMap):
+            familiarity = self.discriminant_.familiarity(centred)
+        return votes(self._space, points(self._space, scores, centred), self._points), familiarity
+
+    def _answers(self, X: Any) -> tuple[Floats, Floats]:
+        """Class scores and familiarity, in blocks."""
+        rows = self._rows(X)
+        scores, familiarity = np.empty((len(rows), len(self.classes_))), np.empty(len(rows))
+        for block in row_blocks(len(rows), 8 * (len(self.prototypes_) + 3 * rows.shape[1])):
+            kernel, familiarity[block] = self._votes(rows[block])
+            scores[block] = _scores(kernel, self.alphas_, self._labels, len(self.classes_))
+        return scores, familiarity
 
     def _class_scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
-        scores = np.empty((len(rows), len(self.classes_)))
-        for block in row_blocks(len(rows), 8 * (len(self.prototypes_) + 3 * rows.shape[1])):
-            scores[block] = _scores(self._votes(rows[block]), self.alphas_, self._labels, len(self.classes_))
-        return scores
+        return self._answers(X)[0]
 
     def decision_function(self, X: Any) -> Floats:
         """The score of each class; of the second class alone where there are two."""
@@ -416,13 +430,21 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     def declines(self, X: Any) -> NDArray[np.bool_]:
         """Where the answer is "none of these"."""
-        scores = self._class_scores(X)
-        return self._rule.declines(probabilities(scores, self.sharpness_), scores)
+        scores, familiarity = self._answers(X)
+        return self._rule.declines(probabilities(scores, self.sharpness_), scores, familiarity)
+
+    def strangeness(self, X: Any) -> Floats:
+        """How little each row is like anything learnt, in any class: large for classes never seen.
+
+        It asks for a low best score and, where the classifier knows the collection, for images that no label
+        reaches: the larger of the two, each around its usual value and in its usual unit.
+        """
+        scores, familiarity = self._answers(X)
+        return self._rule.strangeness(scores, familiarity)
 
     def explain(self, X: Any) -> list[Evidence]:
         """The answer for each row with the prototypes that decided it, the largest share first."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        rows = self._rows(X)
         answers: list[Evidence] = []
         for block in row_blocks(len(rows), 24 * (len(self.prototypes_) + rows.shape[1])):
             answers += self._explain_block(rows[block])
@@ -430,11 +452,11 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     def _explain_block(self, rows: NDArray[np.floating]) -> list[Evidence]:
         n_classes = len(self.classes_)
-        kernel = self._votes(rows)
+        kernel, familiarity = self._votes(rows)
         scores = _scores(kernel, self.alphas_, self._labels, n_classes)
         chances = probabilities(scores, self.sharpness_)
         best = scores.argmax(1)
-        declined = self._rule.declines(chances, scores)
+        declined = self._rule.declines(chances, scores, familiarity)
         side = np.where(best[:, None] == self._labels, 1.0, -1.0 / (n_classes - 1))
         shares = kernel * (self.alphas_ * side)
         order = np.argsort(-shares, axis=1, kind="stable")

@@ -28,16 +28,23 @@ ROUNDS = 10
 RIDGE = 0.3  # of the mean square of the points along an axis, times their number
 LABEL_WEIGHT = 10.0  # how many unlabelled images a labelled one counts for
 BALANCE = 0.5  # 0 leaves the sizes of classes to the images, 1 makes them equal
+UNHEARD = 0.25  # of the usual share of labels in what an image hears: half unfamiliar
 SHARPNESS = 3.0  # of the map's answers, in units of their deviation
 
 
 class SoftLabels(NamedTuple):
-    """The linear map ``scores = (points - mean) @ components``, its scores, and the soft labels."""
+    """The linear maps ``(points - mean) @ components`` and what they and the graph say of all points.
+
+    ``familiar`` has one component and the scores of a map from a point to whether labels reach it.
+    """
 
     mean: NDArray[np.float64]
     components: NDArray[np.float64]
     scores: Floats
     labels: Floats
+    familiar: NDArray[np.float64]
+    familiarity: Floats
+    reached: Floats
 
 
 class Ridge:
@@ -95,8 +102,9 @@ def soft_labels(
     given = np.eye(n_classes, dtype=np.float32)[truth]
     start = np.zeros((len(points), n_classes), dtype=np.float32)
     start[labelled] = given * weights[:, None]
-    start /= np.maximum(start.sum(0), 1e-30)
-    labels = shares(spread(graph, start * len(labelled), *FAR))
+    start /= np.maximum(start.sum(0), 1e-30) * (n_classes / len(labelled))
+    heard = spread(graph, start, *FAR)
+    labels = shares(heard)
     for i in range(n_rounds):
         labels = shares(labels * np.maximum(labels.mean(0), 1e-6) ** -BALANCE)
         labels[labelled] = given
@@ -107,4 +115,17 @@ def soft_labels(
         # The first answers come from very few labels: let the graph keep its half of the say.
         labels = shares(np.sqrt(labels * smooth + 1e-12)) if i == 0 else smooth
     labels[labelled] = given
-    return SoftLabels(ridge.mean, components, scores, labels)
+    reached = _reached(graph, heard)
+    familiar, familiarity = ridge.fit(reached[:, None] / (reached[:, None] + UNHEARD))
+    return SoftLabels(ridge.mean, components, scores, labels, familiar[:, 0], familiarity[:, 0], reached)
+
+
+def _reached(graph: csr_array, heard: Floats) -> Floats:
+    """How much of all that an image hears comes from labelled images; 1 is the mean of a collection.
+
+    Classes that nobody labelled form clusters of their own, which labels hardly reach.
+    """
+    everything = spread(graph, np.ones((len(heard), 1), dtype=np.float32), *FAR)[:, 0]
+    share = heard.sum(1) / everything
+    mean = float(share.mean())
+    return share / mean if mean > 0 else np.ones_like(share)

@@ -12,11 +12,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from lookalike.learn._collective._graph import similarity_graph
 from lookalike.learn._collective._rows import CollectionSpace, Points
-from lookalike.learn._collective._soft_labels import SoftLabels, soft_labels
+from lookalike.learn._collective._soft_labels import UNHEARD, SoftLabels, soft_labels
 
 Floats = NDArray[np.float64]
 
 FOLDS = 5
+SOME = 0.01  # of the images not reached by any label, before they say what unfamiliar means
+ENOUGH = 1 / 3  # of the way from images that labels reach to those they do not
+RANGE = 0.25  # of familiarity, below its median: what is unfamiliar otherwise
 FEW = 3  # images of the rarest class, from which labels are held out
 
 
@@ -27,6 +30,8 @@ class CollectiveMap:
     space: CollectionSpace
     mean: Floats
     components: Floats
+    familiar: Floats  # the component of familiarity: do labels reach images like this?
+    usual: tuple[float, float]  # its median in the collection, and below what an image is unfamiliar
 
     def scale(self, X: NDArray[np.floating]) -> Points:
         """Rows as points around the mean that the map was learnt with."""
@@ -37,6 +42,12 @@ class CollectiveMap:
     def scores(self, centred: NDArray[np.floating]) -> Floats:
         """Class scores of rows that `scale` gave."""
         return (centred @ self.components.astype(centred.dtype)).astype(np.float64)
+
+    def familiarity(self, centred: NDArray[np.floating]) -> Floats:
+        """Below 0 for images like those that no label reaches; the usual image has 1."""
+        middle, least = self.usual
+        known = (centred @ self.familiar.astype(centred.dtype)).astype(np.float64)
+        return (known - least) / (middle - least)
 
 
 class Together(NamedTuple):
@@ -93,4 +104,20 @@ def learn_together(
         n_folds = min(n_folds, int(np.bincount(truth).min()))
         for kept, asked in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(truth, truth):
             held_out[asked] = run(kept).scores[asked]
-    return Together(truth, CollectiveMap(space, found.mean, found.components), found, graph, held_out)
+    usual = _usual_familiarity(found, len(truth))
+    learnt = CollectiveMap(space, found.mean, found.components, found.familiar, usual)
+    return Together(truth, learnt, found, graph, held_out)
+
+
+def _usual_familiarity(found: SoftLabels, n_labelled: int) -> tuple[float, float]:
+    """The median familiarity of the images that labels reach, and a third of the way to that of those they do not.
+
+    Where there are hardly any such images, a quarter of its range takes that place.
+    """
+    known, reached = found.familiarity[n_labelled:], found.reached[n_labelled:]
+    heard = reached >= UNHEARD
+    middle = float(np.median(known[heard])) if heard.any() else float(np.median(known))
+    apart = RANGE
+    if (~heard).mean() > SOME:
+        apart = max(apart, ENOUGH * (middle - float(np.median(known[~heard]))))
+    return middle, middle - apart
