@@ -12,14 +12,13 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from lookalike.learn._boosted_kernel import BoostedKernel
 from lookalike.learn._calibration import fit_sharpness, probabilities
 from lookalike.learn._declining import fit_decline_rule
 from lookalike.learn._evidence import Evidence
 from lookalike.learn._fusion._base import BlockEstimator
-from lookalike.learn._fusion._inputs import Labels
 from lookalike.learn._prototype_classifier import PrototypeClassifier
 from lookalike.learn._shrinkage_discriminant import FEW
 from lookalike.learn._weighted_concatenation import WeightedConcatenation
@@ -118,14 +117,7 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the space and the vote from one matrix or several; one class per image."""
-        blocks = self._read(X, reset=True, least=2)
-        labels = Labels(column_or_1d(y, warn=True))
-        check_consistent_length(blocks[0], labels)
-        self.classes_ = labels.classes
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"Images of at least 2 classes are needed, but y has {len(self.classes_)} class."
-            )
+        blocks, labels = self._labelled(X, y)
         self.fusion_, self.vote_ = self._pair(blocks, labels.values)
         self.threshold_ = self.vote_.threshold_
         if self.fusion == "boosted":

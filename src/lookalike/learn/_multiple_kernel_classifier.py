@@ -12,10 +12,9 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from lookalike.learn._fusion._base import BlockEstimator, mean_distances, similarities
-from lookalike.learn._fusion._inputs import Labels
 from lookalike.learn._fusion._mkl import (
     _dual,
     align_weights,
@@ -124,14 +123,7 @@ class MultipleKernelClassifier(ClassifierMixin, BlockEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights of the kernels and the machines; ``y`` holds one class per sample."""
-        blocks = self._read(X, reset=True, least=2)
-        labels = Labels(column_or_1d(y, warn=True))
-        check_consistent_length(blocks[0], labels)
-        self.classes_ = labels.classes
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"A classifier needs samples of at least 2 classes, but y has {len(self.classes_)} class."
-            )
+        blocks, labels = self._labelled(X, y)
         kernels = self._training_kernels(blocks)
         marks = labels.indicators(slice(None))
         columns = marks.T if marks.shape[1] > 2 else marks.T[1:]

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from lookalike.learn._calibration import fit_sharpness, log_losses
 from lookalike.learn._class_weights import class_weights
 from lookalike.learn._fusion._base import BlockEstimator
-from lookalike.learn._fusion._inputs import Labels
 from lookalike.learn._row_scaling import Scale, scale_rows
 from lookalike.learn._shrinkage_discriminant import FEW, SHRINKAGES, ShrinkageDiscriminant
 
@@ -75,14 +74,8 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the weights from one matrix or several, and one class for each row."""
-        blocks = self._read(X, reset=True, least=2)
-        labels = Labels(column_or_1d(y, warn=True))
-        check_consistent_length(blocks[0], labels)
-        self.classes_, truth = labels.classes, labels.values
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"Images of at least 2 classes are needed, but y has {len(self.classes_)} class."
-            )
+        blocks, labels = self._labelled(X, y)
+        truth = labels.values
         scaled = self._scale(blocks, truth)
         judged = evenly_chosen(truth, MOST_JUDGED)
         kernels = [part[judged] @ part[judged].T for part in scaled]

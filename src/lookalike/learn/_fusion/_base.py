@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from lookalike.arrays import row_blocks
 from lookalike.learn._fusion._inputs import Labels, checked_blocks, cut_blocks, is_blocks
@@ -45,6 +50,19 @@ class BlockEstimator(BaseEstimator):
         if reset:
             self.block_names_, self.block_dims_ = names, [b.shape[1] for b in blocks]
         return blocks
+
+    def _labelled(self, X: Any, y: Any) -> tuple[list[Array], Labels]:
+        """The blocks of ``X`` and one class for each row; at least two classes, which are kept."""
+        blocks = self._read(X, reset=True, least=2)
+        labels = Labels(column_or_1d(y, warn=True))
+        check_consistent_length(blocks[0], labels)
+        self.classes_ = labels.classes
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, "
+                f"but y has {len(self.classes_)} class."
+            )
+        return blocks, labels
 
     def _share(self, sample_weight: Any, blocks: list[Array]) -> Array | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, blocks[0])
