@@ -71,10 +71,10 @@ class Inside:
     """The default network with threads inside onnxruntime instead of threads of ours."""
 
     def __init__(self, threads: int, batch: int) -> None:
-        import onnxruntime
-
         from lookalike.features._efficientnet_lite0 import _model
+        from lookalike.features._network import import_onnxruntime
 
+        onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])

@@ -11,6 +11,8 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that load onnxruntime themselves report nothing either
+
 DATA = Path(os.environ.get("LOOKALIKE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 

@@ -1,7 +1,10 @@
 """The default network: its weights, its graph, its cache, and the oracle."""
 
 import hashlib
+import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -167,3 +170,17 @@ def test_whole_images_of_every_size_fit():
     for width in range(200, 330):
         assert fit(np.zeros((320, width, 3), np.uint8), 16, "whole").shape == (16, 16, 3)
         assert fit(np.zeros((width, 241, 3), np.uint8), 16, "balanced").shape == (16, 16, 3)
+
+
+def test_onnxruntime_reports_nothing(tmp_path):
+    """Nothing leaves the machine: not even an identifier of the device is made for it."""
+    code = (
+        "import numpy as np\n"
+        "from lookalike.features import EfficientNetLite0\n"
+        "EfficientNetLite0().extract([np.zeros((32, 32, 3), np.uint8)])\n"
+    )
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    home["LOOKALIKE_CACHE"] = str(tmp_path / "own")
+    kept = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], env={**kept, **home}, check=True)
+    assert {path.parent.name for path in tmp_path.rglob("*") if path.is_file()} <= {"own"}

@@ -13,12 +13,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import onnx
-import onnxruntime
 from sklearn.datasets import load_sample_image
 
 from lookalike.features import ColorGrid, ColorHistogram, DenseSift, Gist
 from lookalike.features._efficientnet_lite0 import _model
 from lookalike.features._grid import axis
+from lookalike.features._network import import_onnxruntime
 from lookalike.features._pixels import fit
 
 IMAGE = load_sample_image("china.jpg")
@@ -33,7 +33,9 @@ def network(ax):
     )
     del model.graph.output[0].type.tensor_type.shape.dim[:]
     model.graph.output[0].type.tensor_type.ClearField("shape")
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = import_onnxruntime().InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     maps = session.run(None, {"image": fit(IMAGE, 224, "whole")[None]})[0][0]
     ax.imshow(IMAGE)
     ax.imshow(maps.mean(0), extent=(0, WIDTH, HEIGHT, 0), alpha=0.55, cmap="magma", interpolation="bicubic")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import abstractmethod
 from collections.abc import Callable
@@ -14,6 +15,15 @@ from numpy.typing import NDArray
 from lookalike.errors import LookalikeError
 from lookalike.features._feature import Feature, Image
 from lookalike.features._pixels import VIEWS, fit
+
+
+def import_onnxruntime() -> Any:
+    """Import onnxruntime without its telemetry: from version 1.3x on it reports to its makers by default."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it is loaded, or it writes an identifier of the device
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()  # should somebody else have loaded it
+    return onnxruntime
 
 
 class Session:
@@ -42,8 +52,7 @@ class Session:
         return self._session
 
     def _make(self) -> Any:
-        import onnxruntime
-
+        onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
