@@ -271,11 +271,11 @@ def feedback(results: Results) -> str:
     rows = []
     for name in ("corel1k", "flowers17"):
         for feature in ("efficientnet-lite0", "color-texture"):
-            if r := results.get(f"feedback-{name}-{feature}"):
-                entries = {k: v for k, v in r.items() if isinstance(v, dict)}
-                for title, v in entries.items():
+            for strategy, by in discriminants_words.STRATEGIES:
+                if v := results.get(f"feedback-{name}-{feature}-{strategy}-{by}"):
                     cells = [percent(v["seen"][i]) for i in (0, 1, 3, 5)]
-                    rows.append([name, feature, title, *cells, percent(v["rest"][0]), percent(v["rest"][5])])
+                    cells += [percent(v["rest"][i]) for i in (0, 5)]
+                    rows.append([name, feature, f"{strategy}, {by}", *cells])
     head = ["set", "feature", "strategy, question", "0 rounds", "1", "3", "5", "unmarked only: 0", "5"]
     return table(head, rows)
 
