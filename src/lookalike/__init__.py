@@ -10,7 +10,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from lookalike._numba_cache import ensure_place
 from lookalike._version import __version__
+
+ensure_place()
 
 _HOME = {
     "LookalikeError": "lookalike.errors",

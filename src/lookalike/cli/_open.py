@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,9 @@ def sheet_file(collection: Collection | None, file: Path | None, open_it: bool, 
     if file is not None or not open_it:
         return file
     if collection is not None and collection.root is not None:
-        return collection.root / ".lookalike" / "sheets" / name
+        own = collection.root / ".lookalike"
+        if os.access(own, os.W_OK):
+            return own / "sheets" / name
     from lookalike.features import cache_folder
 
     return cache_folder() / "sheets" / name
