@@ -24,7 +24,8 @@ def registered() -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise LookalikeError(f"the list of your models in {path} cannot be read: {error}.") from error
+        reason = (error.strerror or str(error)).lower()
+        raise LookalikeError(f"the list of your models in {path} cannot be read: {reason}.") from error
     try:
         content = json.loads(text)
         version, models = content["version"], content["onnx"]
@@ -44,7 +45,11 @@ def _save(models: dict[str, dict[str, Any]]) -> None:
     try:
         write_whole(config_folder() / FILE, text.encode())
     except OSError as error:
-        raise LookalikeError(f"the list of your models cannot be written: {error}.") from error
+        reason = (error.strerror or str(error)).lower()
+        raise LookalikeError(
+            f"the list of your models cannot be written to {config_folder()}: {reason}; "
+            "let LOOKALIKE_CONFIG name another folder."
+        ) from error
 
 
 def make(name: str, settings: dict[str, Any]) -> OnnxFeature:
