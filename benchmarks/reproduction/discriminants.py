@@ -100,8 +100,8 @@ def widths(results: Results) -> str:
         for title, key in (("columns learned", "learned"), ("directions kept", "kept")):
             rows.append([f"{steps}, {title}", *(f"{100 * e:.1f}" for e in v[key])])
     spectra = [
-        f"Singular values after {steps.removeprefix('to ')}, over the largest: "
-        f"{', '.join(f'{s:.2f}' for s in v['spectrum'])}. Chow's test puts the break of its second row "
+        f"Singular values {'at the end' if steps == 'to the end' else f'after {steps}'}, over the largest: "
+        f"{', '.join(f'{s:.2f}' for s in v['spectrum'])}.\nBy Chow's test the error with directions kept breaks "
         f"between {v['widths'][v['break'] - 1]} and {v['widths'][v['break']]} directions (p = {v['p']:.2g})."
         for steps, v in r.items()
     ]
