@@ -101,8 +101,8 @@ def widths(results: Results) -> str:
             rows.append([f"{steps}, {title}", *(f"{100 * e:.1f}" for e in v[key])])
     spectra = [
         f"Singular values {'at the end' if steps == 'to the end' else f'after {steps}'}, over the largest: "
-        f"{', '.join(f'{s:.2f}' for s in v['spectrum'])}.\nBy Chow's test the error with directions kept breaks "
-        f"between {v['widths'][v['break'] - 1]} and {v['widths'][v['break']]} directions (p = {v['p']:.2g})."
+        f"{', '.join(f'{s:.2f}' for s in v['spectrum'])}.\n"
+        f"By Chow's test the error with directions kept breaks between {v['widths'][v['break'] - 1]} and {v['widths'][v['break']]} directions (p = {v['p']:.2g})."
         for steps, v in r.items()
     ]
     head = ["error with so many dimensions", *map(str, next(iter(r.values()))["widths"])]
