@@ -99,12 +99,15 @@ def widths(results: Results) -> str:
     for steps, v in r.items():
         for title, key in (("columns learned", "learned"), ("directions kept", "kept")):
             rows.append([f"{steps}, {title}", *(f"{100 * e:.1f}" for e in v[key])])
-    spectra = [
-        f"Singular values {'at the end' if steps == 'to the end' else f'after {steps}'}, over the largest: "
-        f"{', '.join(f'{s:.2f}' for s in v['spectrum'])}.\n"
-        f"By Chow's test the error with directions kept breaks between {v['widths'][v['break'] - 1]} and {v['widths'][v['break']]} directions (p = {v['p']:.2g})."
-        for steps, v in r.items()
-    ]
+    spectra = []
+    for steps, v in r.items():
+        when = "at the end" if steps == "to the end" else f"after {steps}"
+        spectrum = ", ".join(f"{s:.2f}" for s in v["spectrum"])
+        places = [str(v["widths"][v["break"] + i]) for i in (-1, 0)]
+        spectra.append(
+            f"Singular values {when}, over the largest: {spectrum}.\nBy Chow's test the error with directions "
+            f"kept breaks between {' and '.join(places)} directions (p = {v['p']:.2g})."
+        )
     head = ["error with so many dimensions", *map(str, next(iter(r.values()))["widths"])]
     return "\n\n".join([table(head, rows), *spectra])
 
