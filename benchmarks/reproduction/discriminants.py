@@ -105,8 +105,8 @@ def widths(results: Results) -> str:
         spectrum = ", ".join(f"{s:.2f}" for s in v["spectrum"])
         places = [str(v["widths"][v["break"] + i]) for i in (-1, 0)]
         spectra.append(
-            f"Singular values {when}, over the largest: {spectrum}.\nBy Chow's test the error with directions "
-            f"kept breaks between {' and '.join(places)} directions (p = {v['p']:.2g})."
+            f"Singular values {when}, over the largest: {spectrum}.\nBy Chow's test the error with "
+            f"directions kept breaks between {' and '.join(places)} directions (p = {v['p']:.2g})."
         )
     head = ["error with so many dimensions", *map(str, next(iter(r.values()))["widths"])]
     return "\n\n".join([table(head, rows), *spectra])
