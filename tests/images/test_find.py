@@ -243,3 +243,14 @@ def test_a_folder_of_everything(tmp_path):
     assert {name for name, _ in read} == set(good)
     assert set(reasons) == set(bad) | {"pipe.jpg"}
     assert all(reasons.values())
+
+
+def test_remote_addresses_in_a_list_are_set_aside(tmp_path):
+    listed = touch(tmp_path / "list.csv", b"path\ns3://bucket/a.jpg\nb.jpg\n")
+    touch(tmp_path / "b.jpg")
+    first, second = find_images([listed])
+    assert (first.uri, first.reason) == (
+        "s3://bucket/a.jpg",
+        "is a remote address: copy it to a local folder",
+    )
+    assert Path(second.path).name == "b.jpg"

@@ -272,7 +272,9 @@ def _listed(source: str) -> Iterator[Found | SetAside]:
     base = os.path.dirname(os.path.abspath(source))
     for name in _paths_in(source):
         name = path_of(name.strip())
-        if name:
+        if "://" in name:
+            yield SetAside(name, name, "is a remote address: copy it to a local folder")
+        elif name:
             yield _file(os.path.join(base, name))
 
 
