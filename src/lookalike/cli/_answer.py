@@ -22,7 +22,7 @@ from lookalike.progress import Progress, Step
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
-    from lookalike.recipes import Answer, Model
+    from lookalike.recipes import Answer, Model, Vote
 
 classify_app = typer.Typer(**PLAIN)
 explain_app = typer.Typer(**PLAIN)
@@ -238,7 +238,11 @@ def explain(
     collection: InCollection = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the labelled pictures that decided an answer, with their shares of its score."""
+    """Show the pictures that decided an answer, with their shares of its score.
+
+    Where a class has few labels, unlabelled pictures may speak for it too; then the labelled ones that made
+    them do so are named.
+    """
     from lookalike.cli._open import open_model, sheet_file
     from lookalike.cli._output import emit_json, note, open_page, shown
     from lookalike.images import Unreadable
@@ -281,10 +285,17 @@ def _tell(answer: Answer) -> None:
     from lookalike.cli._output import columns, say, shown
 
     say(f"{shown(answer.path)}: {_verdict(answer)}")
-    rows = [[f"{vote.share:+.3f}", vote.label, shown(vote.uri)] for vote in answer.votes]
+    rows = [[f"{vote.share:+.3f}", vote.label, shown(vote.uri) + _behind(vote)] for vote in answer.votes]
     say(columns(["share", "label", "prototype"], rows, indent="  "))
     rest = answer.score - sum(vote.share for vote in answer.votes)
     say(f"  {rest:+.3f}  all others; the score is {answer.score:.3f}")
+
+
+def _behind(vote: Vote) -> str:
+    """Why an image without a label speaks for a class."""
+    from lookalike.cli._output import shown
+
+    return f"  (unlabelled, like {', '.join(shown(uri) for uri in vote.behind)})" if vote.behind else ""
 
 
 def _picture(page: Path, answer: Answer, model: Model) -> None:
@@ -296,7 +307,9 @@ def _picture(page: Path, answer: Answer, model: Model) -> None:
     largest = max((abs(vote.share) for vote in answer.votes), default=1.0) or 1.0
     asked = SheetPicture(answer.path, [_verdict(answer), shown(answer.path)])
     prototypes = [
-        SheetPicture(path_of(v.uri), [f"{v.label}  {v.share:+.3f}", shown(v.uri)], v.share / largest)
+        SheetPicture(
+            path_of(v.uri), [f"{v.label}  {v.share:+.3f}", shown(v.uri) + _behind(v)], v.share / largest
+        )
         for v in answer.votes
     ]
     if page.suffix.lower() == ".png":

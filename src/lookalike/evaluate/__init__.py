@@ -9,7 +9,7 @@ from lookalike.evaluate._annotations import (
 )
 from lookalike.evaluate._average_precision import class_average_precision
 from lookalike.evaluate._draws import few_label_draws, folds
-from lookalike.evaluate._judgement import Judgement, cross_validate
+from lookalike.evaluate._judgement import Fit, Judgement, cross_validate
 from lookalike.evaluate._leaks import columns_like_labels
 from lookalike.evaluate._measures import accuracy_at_coverage, calibration_error, reliability, risk_coverage
 from lookalike.evaluate._report import ReportContents, ReportedPrototype, write_report
@@ -18,6 +18,7 @@ from lookalike.evaluate._sheets import SheetGroup, SheetPicture, draw_strip, wri
 
 __all__ = [
     "AnnotationScores",
+    "Fit",
     "Judgement",
     "OneClassScores",
     "ReportContents",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,6 +143,13 @@ class Judgement:
         }
 
 
+Fit = Callable[[Any, Any, NDArray[Any], Any], Any]
+
+
+def _fit(classifier: Any, X: Any, y: NDArray[Any], held_out: Any) -> Any:
+    return classifier.fit(X, y)
+
+
 def cross_validate(
     classifier: BaseEstimator,
     X: Any,
@@ -149,11 +157,14 @@ def cross_validate(
     *,
     n_folds: int = 5,
     random_state: int | None = 0,
+    fit: Fit = _fit,
     progress: Progress = silent,
 ) -> Judgement:
     """Judge a classifier by answers for images that it did not learn from.
 
     A classifier that can decline says so by a method ``declines(X)``, one truth value for each row.
+    ``fit(classifier, X, y, held_out)`` fits a clone; a learner that looks at unlabelled images is given the
+    held-out rows there, without their labels.
 
     Examples
     --------
@@ -170,7 +181,7 @@ def cross_validate(
     rows, answers, declined = [], [], []
     for i, (learn, ask) in enumerate(splits):
         progress(Step("judge", i, len(splits)))
-        model = clone(classifier).fit(X[learn], labels[learn])
+        model = fit(clone(classifier), X[learn], labels[learn], X[ask])
         # A class may be missing from a fold only if it has one image; then its column is zero.
         full = np.zeros((len(ask), len(classes)))
         full[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X[ask])

@@ -82,6 +82,10 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         The factor that turns scores into log-probabilities.
     threshold_ : float
         The probability below which an answer is declined.
+    n_unlabelled_ : int
+        How many unlabelled images were learnt from.
+    choices_ : list of (str, str)
+        What was chosen, in words.
     held_out_loss_ : float
         The log loss of held-out votes; NaN with fewer than three labels in a class.
 
@@ -182,6 +186,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             )
         rows = self._candidates(truth)
         others, looked = self._looked_at(unlabelled)
+        self.n_unlabelled_ = len(others)
         if len(others):
             balanced = class_weights(self.class_weight, y, weights)
             together = learn_together(X, truth, balanced, others, scaling=self.scaling)
@@ -192,7 +197,24 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         else:
             known = self._known_alone(X, y, truth, weights, rows)
             self._fit_votes(known, given[rows])
+        self.choices_ = self._say_choices(len(truth))
         return self
+
+    def _say_choices(self, n_labelled: int) -> list[tuple[str, str]]:
+        """What was chosen and why, for people."""
+        why = "" if np.isfinite(self.held_out_loss_) else " (usual: too few labels to compare others)"
+        among = f" and {self.n_unlabelled_} unlabelled images" if self.n_unlabelled_ else ""
+        borrowed = 0 if self.behind_ is None else int((self.behind_[:, 0] >= 0).sum())
+        more = f", and {borrowed} unlabelled ones like them" if borrowed else ""
+        return [
+            ("space", f"class scores learnt from the labels{among}"),
+            (
+                "neighbourhood",
+                f"looks count {self._space.closeness:g} beside scores, width {self._space.bandwidth:g}{why}",
+            ),
+            ("prototypes", f"{len(self.prototypes_) - borrowed} of {n_labelled} labelled images{more}"),
+            ("votes", "leveraged: held-out images gain from it" if self._leveraged else "even in each class"),
+        ]
 
     def _looked_at(self, unlabelled: Any) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
         """The unlabelled rows that are learnt from, and which these are."""
@@ -249,8 +271,10 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         enough = bool(np.bincount(known.truth).min() >= FEW)
         self._space, held_out = self._choose_space(known, enough)
         kept, alphas = self._choose_prototypes(known, held_out, enough)
+        even = alphas
         if enough and self.leverage in ("auto", True):
-            alphas = self._choose_leverage(known, held_out, kept, alphas)
+            alphas = self._choose_leverage(known, held_out, kept, even)
+        self._leveraged = alphas is not even
         self.prototypes_, self.alphas_ = rows[kept], alphas
         self.behind_: NDArray[np.intp] | None = None
         self._labels = known.truth[kept]

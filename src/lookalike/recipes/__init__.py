@@ -1,9 +1,11 @@
 """Named chains from image to answer: fit, answer, explain, save, load."""
 
 from lookalike.recipes._fusing import fused_recipe
-from lookalike.recipes._learning import Learned, labelled_rows, learn_collection
+from lookalike.recipes._labelled import Known, known_rows, labelled_rows
+from lookalike.recipes._learning import Learned, learn_collection
 from lookalike.recipes._looking import look
 from lookalike.recipes._model import Answer, Model, Vote
+from lookalike.recipes._others import Others
 from lookalike.recipes._presets import get_recipe, list_recipes
 from lookalike.recipes._reading import missing_features, parts_of, row_blocks_of, rows_of
 from lookalike.recipes._recipe import Recipe
@@ -13,8 +15,10 @@ from lookalike.recipes._words import Tag, WordModel, learn_words, read_taxonomy,
 __all__ = [
     "Answer",
     "Found",
+    "Known",
     "Learned",
     "Model",
+    "Others",
     "Recipe",
     "Tag",
     "Vote",
@@ -22,6 +26,7 @@ __all__ = [
     "find_similar",
     "fused_recipe",
     "get_recipe",
+    "known_rows",
     "labelled_rows",
     "learn_collection",
     "learn_words",

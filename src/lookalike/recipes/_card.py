@@ -72,7 +72,9 @@ def _prototype_line(model: Model) -> list[str]:
     last = model.pipeline[-1]
     if not hasattr(last, "prototypes_"):
         return []
-    return [f"| prototypes | {len(last.prototypes_)} of {len(model.labels)} labelled images |"]
+    labelled = len(last.prototypes_) - len(model.borrowed)
+    more = f", and {len(model.borrowed)} unlabelled ones" if model.borrowed else ""
+    return [f"| prototypes | {labelled} of {len(model.labels)} labelled images{more} |"]
 
 
 def _plain(parameters: dict[str, object]) -> str:

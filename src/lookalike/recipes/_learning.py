@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
 from lookalike.evaluate import (
+    Fit,
     Judgement,
     ReportContents,
     ReportedPrototype,
@@ -29,9 +31,10 @@ from lookalike.evaluate import (
 from lookalike.images import Unreadable, path_of, thumbnail
 from lookalike.learn import PrototypeClassifier
 from lookalike.progress import Progress, Step, silent
+from lookalike.recipes._labelled import known_rows
 from lookalike.recipes._model import Model
+from lookalike.recipes._others import Others, fit_among
 from lookalike.recipes._presets import DEFAULT, get_recipe
-from lookalike.recipes._reading import rows_of
 from lookalike.recipes._recipe import Recipe
 
 THUMBNAIL = 160  # pixels
@@ -118,17 +121,19 @@ def learn_collection(
     start = time.perf_counter()
     chosen = get_recipe(recipe) if isinstance(recipe, str) else recipe
     chosen.check_answers()
-    uris, labels, rows = labelled_rows(collection, chosen)
+    uris, labels, rows, others = known_rows(collection, chosen)
     _check(labels, judge)
     progress(Step("learn", 0, 1))
     with _refusing(chosen):
-        model = Model.fit(chosen, rows, labels, uris=uris, name=name or chosen.name)
+        model = Model.fit(chosen, rows, labels, uris=uris, name=name or chosen.name, others=others)
     progress(Step("learn", 1, 1))
     judgement, rivals = None, {}
     if judge:
         y = np.asarray(labels, dtype=str)
         with _refusing(chosen):
-            judgement = cross_validate(model.pipeline, rows, y, n_folds=n_folds, progress=progress)
+            judgement = cross_validate(
+                model.pipeline, rows, y, n_folds=n_folds, fit=_among(others), progress=progress
+            )
         model = model.with_judgement(judgement.summary())
     seconds = time.perf_counter() - start
     if judgement is not None:
@@ -145,6 +150,18 @@ def learn_collection(
     return Learned(model, final, judgement, page, rivals, seconds)
 
 
+def _among(others: Others | None) -> Fit:
+    """Held-out images are in the collection too, without their labels."""
+
+    def fit(pipeline: Pipeline, rows: Any, labels: NDArray[Any], held_out: Any) -> Pipeline:
+        unlabelled = None
+        if isinstance(held_out, np.ndarray):
+            unlabelled = held_out if others is None else np.concatenate([held_out, others.rows])
+        return fit_among(pipeline, rows, labels, unlabelled)
+
+    return fit
+
+
 @contextmanager
 def _refusing(recipe: Recipe) -> Iterator[None]:
     """What a step of the recipe says that it cannot learn from is something a user can mend."""
@@ -152,39 +169,6 @@ def _refusing(recipe: Recipe) -> Iterator[None]:
         yield
     except ValueError as error:
         raise LookalikeError(f"the recipe {recipe.name!r} cannot learn from these images: {error}") from error
-
-
-def labelled_rows(collection: Collection, recipe: Recipe) -> tuple[list[str], list[str], Any]:
-    """The labelled images that have the recipe's feature: uris, labels, and vectors or bags.
-
-    Examples
-    --------
-    >>> labelled_rows.__name__
-    'labelled_rows'
-    """
-    table = collection.labels()
-    uris, labels = table["uri"].to_pylist(), table["label"].to_pylist()
-    if not uris:
-        raise LookalikeError(
-            f"{collection.where} has no labels: give some with 'lookalike label from-folders' or 'label set'."
-        )
-    several = [uri for uri, n in Counter(uris).items() if n > 1]
-    if several:
-        raise LookalikeError(
-            f"{path_of(several[0])} has several labels, but this model gives one answer: keep one of them."
-        )
-    feature = recipe.make_feature()
-    have, known = rows_of(collection, feature)
-    place = {uri: i for i, uri in enumerate(have)}
-    missing = [uri for uri in uris if uri not in place]
-    if len(missing) == len(uris):
-        raise LookalikeError(
-            f"no labelled image has the feature {feature.name!r}: run 'lookalike index --feature "
-            f"{feature.name}' first."
-        )
-    kept = [i for i, uri in enumerate(uris) if uri in place]
-    rows = known[np.array([place[uris[i]] for i in kept])]
-    return [uris[i] for i in kept], [labels[i] for i in kept], rows
 
 
 def brought_by(model: Model) -> dict[str, float] | None:
@@ -250,8 +234,7 @@ def _contents(model: Model, judgement: Judgement, rivals: dict[str, float], seco
     if brought := brought_by(model):
         shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in brought.items())
         facts.append(("what each feature brought", shares))
-    if hasattr(last, "prototypes_"):
-        facts.append(("prototypes kept", f"{len(last.prototypes_)}"))
+    facts += getattr(last, "choices_", [])
     facts.append(("seconds to learn and judge", f"{seconds:.1f}"))
     paths = [path_of(uri) for uri in model.uris]
 

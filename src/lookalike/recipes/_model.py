@@ -24,6 +24,7 @@ from lookalike.learn import Evidence
 from lookalike.parallel import Engine
 from lookalike.recipes._card import card_text
 from lookalike.recipes._looking import look
+from lookalike.recipes._others import Others, fit_among
 from lookalike.recipes._recipe import Recipe
 from lookalike.recipes._state import Arrays, pack, unpack
 
@@ -34,7 +35,10 @@ BATCH = 256  # rows answered at a time
 
 @dataclass(frozen=True)
 class Vote:
-    """One prototype of an answer: the labelled image, its label, and its share of the score.
+    """One prototype of an answer: the image, its label, and its share of the score.
+
+    ``behind`` is empty where the image is labelled. Where it is not, it speaks for a class because it is
+    like labelled images of it: these are behind it.
 
     Examples
     --------
@@ -45,6 +49,12 @@ class Vote:
     uri: str
     label: str
     share: float
+    behind: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        data: dict[str, Any] = {"uri": self.uri, "label": self.label, "share": self.share}
+        return {**data, "unlabelled": True, "behind": list(self.behind)} if self.behind else data
 
 
 @dataclass(frozen=True)
@@ -88,8 +98,7 @@ class Answer:
             "probabilities": self.probabilities,
         }
         if self.votes:
-            votes = [{"uri": v.uri, "label": v.label, "share": v.share} for v in self.votes]
-            data |= {"score": self.score, "votes": votes}
+            data |= {"score": self.score, "votes": [vote.to_json() for vote in self.votes]}
         return data
 
 
@@ -111,6 +120,8 @@ class Model:
         The figures of its cross-validation; empty where it was not judged.
     created : str
         When, in UTC.
+    borrowed : dict
+        Unlabelled images that became prototypes: their row (counted on after the labelled ones) and uri.
 
     Examples
     --------
@@ -133,18 +144,40 @@ class Model:
     labels: list[str]
     judged: dict[str, Any] = field(default_factory=dict)
     created: str = ""
+    borrowed: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def fit(
-        cls, recipe: Recipe, rows: Any, labels: Sequence[str], *, uris: Sequence[str], name: str = ""
+        cls,
+        recipe: Recipe,
+        rows: Any,
+        labels: Sequence[str],
+        *,
+        uris: Sequence[str],
+        name: str = "",
+        others: Others | None = None,
     ) -> Model:
-        """Fit the recipe's steps to the rows (vectors or bags) of labelled images."""
+        """Fit the recipe's steps to the rows (vectors or bags) of labelled images, among ``others``."""
         recipe.check_answers()
         feature = recipe.make_feature()
-        pipeline = recipe.make().fit(rows, np.asarray(labels, dtype=str))
+        unlabelled = None if others is None else others.rows
+        pipeline = fit_among(recipe.make(), rows, np.asarray(labels, dtype=str), unlabelled)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         names = [str(label) for label in labels]
-        return cls(name or recipe.name, recipe, pipeline, feature.fingerprint, list(uris), names, {}, created)
+        chosen = np.asarray(getattr(pipeline[-1], "prototypes_", []), dtype=np.intp)
+        chosen = chosen[chosen >= len(names)]
+        borrowed = {int(j): str(others.uris[j - len(names)]) for j in chosen} if others is not None else {}
+        return cls(
+            name or recipe.name,
+            recipe,
+            pipeline,
+            feature.fingerprint,
+            list(uris),
+            names,
+            {},
+            created,
+            borrowed,
+        )
 
     def with_judgement(self, judged: dict[str, Any]) -> Model:
         """The same model with the figures of its cross-validation."""
@@ -209,10 +242,15 @@ class Model:
         if evidence is None:
             return 0.0, []
         shown = evidence if most < 0 else evidence.top(most)
-        return evidence.score, [
-            Vote(self.uris[j], self.labels[j], float(share))
-            for j, share in zip(shown.prototypes, shown.shares)
-        ]
+        return evidence.score, [self._vote(shown, i) for i in range(len(shown.prototypes))]
+
+    def _vote(self, evidence: Evidence, i: int) -> Vote:
+        row, share = int(evidence.prototypes[i]), float(evidence.shares[i])
+        if row < len(self.uris):
+            return Vote(self.uris[row], self.labels[row], share)
+        assert evidence.behind is not None  # an unlabelled prototype has labelled images behind it
+        behind = [int(j) for j in evidence.behind[i] if j >= 0]
+        return Vote(self.borrowed[row], self.labels[behind[0]], share, tuple(self.uris[j] for j in behind))
 
     def answer_images(
         self, paths: Iterable[str], *, votes: int = 0, engine: Engine | None = None
@@ -239,8 +277,10 @@ class Model:
         last = self.pipeline[-1]
         if not hasattr(last, "prototypes_"):
             return []
-        weights: NDArray[np.float64] = np.abs(np.asarray(last.alphas_, dtype=np.float64))
         rows = np.asarray(last.prototypes_)
+        weights: NDArray[np.float64] = np.abs(np.asarray(last.alphas_, dtype=np.float64))
+        labelled = rows < len(self.labels)
+        rows, weights = rows[labelled], weights[labelled]
         order = np.argsort(-weights, kind="stable")
         # The best of each class before the second of any: even votes would show one class alone.
         seen: Counter[str] = Counter()
@@ -269,7 +309,11 @@ class Model:
             "classes": self.classes,
             "judged": self.judged,
             "pipeline": pack(self.pipeline, arrays),
-            "training": {"uris": self.uris, "labels": self.labels},
+            "training": {
+                "uris": self.uris,
+                "labels": self.labels,
+                "borrowed": {str(row): uri for row, uri in self.borrowed.items()},
+            },
         }
         save_file(arrays, folder / FILES[1])
         (folder / FILES[0]).write_text(json.dumps(data, indent=1, ensure_ascii=True), encoding="utf-8")
@@ -308,6 +352,7 @@ class Model:
                 [str(label) for label in data["training"]["labels"]],
                 dict(data["judged"]),
                 str(data["created"]),
+                {int(row): str(uri) for row, uri in data["training"].get("borrowed", {}).items()},
             )
             if model.classes != data["classes"] or len(model.uris) != len(model.labels):
                 raise ValueError("its parts do not fit each other")

@@ -45,6 +45,8 @@ def borrow(together: Together, space: Space, X: NDArray[np.floating], wanted: Ro
         chosen.append(mine[herd(votes(space, own, own), int(count))])
     rows = np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=np.intp)
     behind = spokesmen(together, rows + n, classes[rows])
+    heard = behind[:, 0] >= 0  # who hears no labelled image of its class has nothing to show
+    rows, behind = rows[heard], behind[heard]
     sure = sureness[rows].astype(np.float64)
     return Borrowed(rows, classes[rows], sure, _places(together, space, X[rows]), behind)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 
 from lookalike.arrays import row_blocks
 from lookalike.learn._row_scaling import column_scale, scale_rows, unit_rows
@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Points = NDArray[np.floating]
 
 MOST_AXES = 512
+SPARE_AXES, POWER_ROUNDS = 32, 4
 WIDE = 64  # columns from which rows are network features or histograms rather than measurements
 
 
@@ -63,12 +64,28 @@ def _axes(scaled: NDArray[np.floating], mean: Floats) -> tuple[Floats, Floats]:
     d = scaled.shape[1]
     moments = np.zeros((d, d))
     for rows in row_blocks(len(scaled), 8 * d):
-        part = unit_rows((scaled[rows] - mean).astype(np.float32)).astype(np.float64)
+        part = unit_rows((scaled[rows] - mean).astype(np.float32))
         moments += part.T @ part
-    first = max(0, d - MOST_AXES)
-    power, axes = eigh(moments, subset_by_index=(first, d - 1))
-    keep = power > max(power[-1], 0.0) * 1e-9
-    if not keep.any():  # all rows are equal: one axis keeps the shapes
-        keep[-1] = True
-    order = np.flatnonzero(keep)[::-1]
-    return np.ascontiguousarray(axes[:, order]), np.maximum(power[order], 0.0) / max(len(scaled), 1)
+    power, axes = _leading(moments, MOST_AXES)
+    keep = power > max(power[0], 0.0) * 1e-9
+    keep[0] = True  # all rows are equal: one axis keeps the shapes
+    return np.ascontiguousarray(axes[:, keep]), np.maximum(power[keep], 0.0) / max(len(scaled), 1)
+
+
+def _leading(moments: Floats, most: int) -> tuple[Floats, Floats]:
+    """The largest eigenvalues of a symmetric matrix, largest first, and their vectors as columns.
+
+    Where most of them are not wanted, a few rounds of block power iteration are much quicker than the
+    whole decomposition, and the space of the leading axes is all that matters here ([1]_, algorithm 4.4).
+
+    .. [1] N. Halko, P. Martinsson, J. Tropp, "Finding structure with randomness", SIAM Review 53, 2011.
+    """
+    d = len(moments)
+    if d <= most + SPARE_AXES:
+        power, axes = eigh(moments)
+        return power[::-1][:most], axes[:, ::-1][:, :most]
+    basis = np.random.default_rng(0).standard_normal((d, most + SPARE_AXES))
+    for _ in range(POWER_ROUNDS):
+        basis, _ = qr(moments @ basis, mode="economic", overwrite_a=True)
+    power, inner = eigh(basis.T @ moments @ basis)
+    return power[::-1][:most], (basis @ inner[:, ::-1])[:, :most]

@@ -110,7 +110,7 @@ def learn_together(
 
 
 def _usual_familiarity(found: SoftLabels, n_labelled: int) -> tuple[float, float]:
-    """The median familiarity of the images that labels reach, and a third of the way to that of those they do not.
+    """The median familiarity of the images that labels reach, and a third of the way to that of the others.
 
     Where there are hardly any such images, a quarter of its range takes that place.
     """
