@@ -147,8 +147,9 @@ def embeddings(figures: dict[str, Any]) -> str:
     rows = []
     for key, value in figures.items():
         if key.startswith("embeddings/"):
-            times = [f"{value[name]:.1f}" if name in value else "–" for name in ("learn", "apply")]
-            rows.append([key.split("/")[1], str(value.get("E", "–")), rate(figures, key), *times])
+            times = [f"{value[name]:.2f}" if name in value else "–" for name in ("learn", "apply")]
+            width = str(value.get("E", "–"))
+            rows.append([key.split("/")[1].removesuffix(f" {width}"), width, rate(figures, key), *times])
     return table(["classifier", "outputs", "rate", "s to learn", "s to apply"], rows) if rows else NONE
 
 
