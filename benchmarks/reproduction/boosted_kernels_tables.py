@@ -18,6 +18,7 @@ PUBLISHED = {
     "lpbeta": "85.5 ± 3.0",
     "boosted, eigenvectors first": "88.3 ± 1.1",
 }
+OURS = ["boosted, held out", "boosted, held out + product kernel"]  # whose leads are shown
 TITLES = {
     "average": "average kernel",
     "product": "product kernel",
@@ -68,7 +69,7 @@ def flowers_table(results: Results) -> str:
     found = {name[0]: values for name, values in gathered(results, "methods").items()}
     sizes = gathered(results, "methods", "functions")
     heights = gathered(results, "methods", "alignment")
-    ours = max((n for n in found if n.startswith("boosted")), key=lambda n: np.mean(list(found[n].values())))
+    ours = [name for name in OURS if name in found]
     rows = []
     for name in sorted(found, key=lambda n: (not n.startswith("single"), np.mean(list(found[n].values())))):
         count, height = sizes.get((name,), {}), heights.get((name,), {})
@@ -80,11 +81,11 @@ def flowers_table(results: Results) -> str:
                 str(len(found[name])),
                 f"{np.mean(list(height.values())):.3f}" if height else "",
                 f"{np.mean(list(count.values())):.0f}" if count else "",
-                "" if name == ours else difference(found[ours], found[name]),
+                *("" if name == mine else difference(found[mine], found[name]) for mine in ours),
             ]
         )
-    head = ["method", "document", "ours", "splits", "alignment", "functions", f"{ours}: its lead"]
-    return table(head, rows)
+    head = ["method", "document", "ours", "splits", "alignment", "functions"]
+    return table([*head, *(f"the lead of “{mine}”" for mine in ours)], rows)
 
 
 def rounds_table(results: Results) -> str:
