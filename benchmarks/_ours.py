@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from lookalike.evaluate import accuracy_at_coverage, calibration_error
-from lookalike.learn import PrototypeClassifier
+from lookalike.learn import PrototypeClassifier, suggest_labels
 
 Array = NDArray[Any]
 Row = dict[str, float]
@@ -100,3 +100,35 @@ def _unseen(task: Task, *, inside: bool) -> Row:
         "refused": 100 * float(declined[~known].mean()),
         "lost": 100 * float(declined[known].mean()),
     }
+
+
+ROUNDS, EACH = 10, 5
+
+
+def active_labels(task: Task) -> Row:
+    """Ten rounds of five labels that `suggest_labels` asks for, from none, against five drawn at random.
+
+    A random four fifths of the images are the collection; all without a label are asked about, also those
+    of classes that no label has met (which are always wrong).
+    """
+    rng = np.random.default_rng(int(task.labelled[0]))
+    kept = np.flatnonzero(rng.random(len(task.rows.X)) < 0.8)
+    X, classes = task.rows.X[kept], task.rows.classes[kept]
+    suggested = np.zeros(0, dtype=np.intp)
+    half = {}
+    for i in range(ROUNDS):
+        more = suggest_labels(X, suggested, classes[suggested], EACH).rows
+        suggested = np.concatenate([suggested, more])
+        if i == ROUNDS // 2 - 1:
+            half["suggested, half way"] = _accuracy(X, classes, suggested)
+    drawn = rng.permutation(len(X))[: ROUNDS * EACH]
+    half["random, half way"] = _accuracy(X, classes, drawn[: len(drawn) // 2])
+    return {"accuracy": _accuracy(X, classes, suggested), "random": _accuracy(X, classes, drawn), **half}
+
+
+def _accuracy(X: Array, classes: Array, labelled: Array) -> float:
+    rest = np.setdiff1d(np.arange(len(X)), labelled)
+    if len(np.unique(classes[labelled])) < 2:
+        return 100.0 / len(np.unique(classes))
+    model = PrototypeClassifier().fit(X[labelled], classes[labelled], unlabelled=X[rest])
+    return 100 * float(balanced_accuracy_score(classes[rest], model.predict(X[rest])))

@@ -40,6 +40,10 @@ COMMANDS = {
         "_answer:explain_app",
         "Show the labelled pictures that decided an answer, with their shares of its score.",
     ),
+    "suggest": (
+        "_suggest:suggest_app",
+        "Say which pictures to label next, or which labels are probably wrong.",
+    ),
     "tag": (
         "_words:tag_app",
         "Give words to pictures, learned from the labels of the collection: as specific as is safe.",

@@ -33,6 +33,7 @@ from lookalike.learn._prototype_classifier import PrototypeClassifier
 from lookalike.learn._score_fusion import ScoreFusion
 from lookalike.learn._shrinkage_discriminant import ShrinkageDiscriminant
 from lookalike.learn._sparse_logistic_regression import SparseLogisticRegression
+from lookalike.learn._suggest_labels import Suggestions, Suspect, suggest_labels, suspect_labels
 from lookalike.learn._unn import UNNClassifier
 from lookalike.learn._weighted_concatenation import WeightedConcatenation
 from lookalike.learn._weighted_neighbors import WeightedNeighborsClassifier
@@ -78,6 +79,8 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "ShrinkageDiscriminant",
     "SparseLogisticRegression",
     "TargetSearch",
+    "Suggestions",
+    "Suspect",
     "Taxonomy",
     "TranslationModel",
     "UNNClassifier",
@@ -89,4 +92,6 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "region_importance",
     "shared_feature_weights",
     "trace_lines",
+    "suggest_labels",
+    "suspect_labels",
 ]

@@ -10,19 +10,23 @@ from lookalike.recipes._presets import get_recipe, list_recipes
 from lookalike.recipes._reading import missing_features, parts_of, row_blocks_of, rows_of
 from lookalike.recipes._recipe import Recipe
 from lookalike.recipes._similar import Found, find_similar, list_similarities
+from lookalike.recipes._suggesting import Doubt, Suggestion, doubtful_labels, suggest_images
 from lookalike.recipes._words import Tag, WordModel, learn_words, read_taxonomy, search_words
 
 __all__ = [
     "Answer",
+    "Doubt",
     "Found",
     "Known",
     "Learned",
     "Model",
     "Others",
     "Recipe",
+    "Suggestion",
     "Tag",
     "Vote",
     "WordModel",
+    "doubtful_labels",
     "find_similar",
     "fused_recipe",
     "get_recipe",
@@ -39,4 +43,5 @@ __all__ = [
     "row_blocks_of",
     "rows_of",
     "search_words",
+    "suggest_images",
 ]

@@ -66,6 +66,11 @@ class Together(NamedTuple):
         return float(np.median(lengths))
 
 
+def mixed_graph(space: CollectionSpace, points: Points) -> csr_array:
+    """Look-alikes as they are and after whitening, half each: the two err in different places."""
+    return (0.5 * similarity_graph(points) + 0.5 * similarity_graph(space.whitened(points))).tocsr()
+
+
 def learn_together(
     X: NDArray[np.floating],
     truth: NDArray[np.intp],
@@ -88,8 +93,7 @@ def learn_together(
     everything = np.concatenate([X, unlabelled.astype(X.dtype)]).astype(np.float32)
     space = CollectionSpace.fit(everything, scaling)
     points = space.points(everything)
-    # Raw likeness and likeness after whitening err in different places: each is half of the graph.
-    graph = (0.5 * similarity_graph(points) + 0.5 * similarity_graph(space.whitened(points))).tocsr()
+    graph = mixed_graph(space, points)
     gram = (points.T @ points).astype(np.float64)
     weights = weights * (len(weights) / weights.sum())
 
@@ -99,7 +103,7 @@ def learn_together(
 
     found = run(np.arange(len(truth)))
     held_out = None
-    if np.bincount(truth).min() >= FEW:
+    if n_folds > 1 and np.bincount(truth).min() >= FEW:
         held_out = np.empty((len(truth), n_classes))
         n_folds = min(n_folds, int(np.bincount(truth).min()))
         for kept, asked in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(truth, truth):
