@@ -87,7 +87,7 @@ def graph_beside_others(rounds: int = 3, queries: int = 1000) -> None:
     row("k-NN graph ÷ faiss's exact index", ours / faisss, "≤ 1.5", "the same")
 
 
-def rounds_beside_graph(rounds: int = 5) -> None:
+def rounds_beside_graph(rounds: int = 1) -> None:
     """All rounds that there are (T = m), beside the whole graph."""
     X, y = samples(POINTS)
     KNNGraph.build(X[:5000], n_neighbors=K)
