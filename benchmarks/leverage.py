@@ -189,20 +189,23 @@ def grown(kind: str, sizes: tuple[int, int, int]) -> tuple[list[float], str]:
     return [gib for gib, _ in found], note
 
 
-def memory() -> None:
-    gib, note = grown("boost", (250_000, 500_000, 1_000_000))
+def memory_rows(kind: str, name: str, sizes: tuple[int, int, int]) -> None:
+    """A million points would take the search an hour: their memory is drawn on from fewer."""
+    gib, note = grown(kind, sizes)
+    steps = (sizes[2] - sizes[0]) / (sizes[1] - sizes[0])
     ratio = (gib[2] - gib[0]) / (gib[1] - gib[0])
-    row("memory of boosting added by 750,000 points ÷ by 250,000", ratio, "≤ 3 (linear)", note)
-    row("GiB to boost a million points, k = 11", gib[2], "≤ 24", "measured, with the graph")
+    title = f"memory of {name}: added by {sizes[2] - sizes[0]:,} points ÷ by {sizes[1] - sizes[0]:,}"
+    row(title, ratio, f"≤ {steps:.0f} (linear)", note)
+    million = gib[2] + (1_000_000 - sizes[2]) / (sizes[2] - sizes[0]) * (gib[2] - gib[0])
+    row(f"GiB for {name} of a million points", million, "≤ 24", "extrapolated from these three")
+
+
+def memory() -> None:
+    memory_rows("boost", "boosting", (100_000, 200_000, 400_000))
 
 
 def search_memory() -> None:
-    """A million points would take the search an hour; its memory is drawn on from fewer."""
-    gib, note = grown("search", (25_000, 50_000, 100_000))
-    ratio = (gib[2] - gib[0]) / (gib[1] - gib[0])
-    row("memory of the graph's search added by 75,000 points ÷ by 25,000", ratio, "≤ 3 (linear)", note)
-    million = gib[2] + 900_000 / 75_000 * (gib[2] - gib[0])
-    row("GiB to search the graph of a million points", million, "≤ 24", "extrapolated from these three")
+    memory_rows("search", "the graph's search", (12_500, 25_000, 50_000))
 
 
 PARTS = {
