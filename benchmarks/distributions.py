@@ -204,7 +204,7 @@ def embedding(rounds: int, n: int = 140_000, dim: int = 4000, width: int = 8000)
     start = time.process_time()
     peer.fit(X)
     peer_learned = time.process_time() - start
-    share = 10_000
+    share = 5_000
     applied = median(seconds(lambda: peer.transform(X[:share])) for _ in range(max(1, rounds // 5)))
     peer_total = peer_learned + applied * n / share
     note = (
