@@ -123,8 +123,9 @@ def labels_table(results: Results) -> str:
     rows = []
     for name, values in found.items():
         gap = "" if name == "concatenation" or name[-1].isdigit() else difference(values, base)
-        rows.append([name, str(published.get(name, "")), shown(values.values()), gap])
-    return table(["feature or method", "document (VOC 2006)", "ours (mosaics)", "over concatenation"], rows)
+        rows.append([name, str(published.get(name, "")), shown(values.values()), str(len(values)), gap])
+    head = ["feature or method", "document (VOC 2006)", "ours (mosaics)", "splits", "over concatenation"]
+    return table(head, rows)
 
 
 def deep_table(results: Results) -> str:
