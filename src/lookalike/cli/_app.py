@@ -38,7 +38,7 @@ COMMANDS = {
     ),
     "explain": (
         "_answer:explain_app",
-        "Show the labelled pictures that decided an answer, with their shares of its score.",
+        "Show the pictures that decided an answer, with their shares of its score.",
     ),
     "suggest": (
         "_suggest:suggest_app",

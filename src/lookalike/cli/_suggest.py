@@ -34,9 +34,10 @@ def suggest(
     collection: InCollection = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which pictures to label next: few labels that tell most about all the others.
+    """Say which pictures to label next, or which labels are probably wrong.
 
-    Each is one that many undecided pictures look like. With --mistakes: which labels the others speak
+    Few labels should tell most about all the others: each picture is one that many undecided ones look like.
+    With --mistakes: which labels the others speak
     against; that needs three labelled pictures of each class.
     """
     from lookalike.cli._open import open_collection, sheet_file

@@ -24,6 +24,11 @@ class Suggestions(NamedTuple):
 
     ``stands_for`` is the share of the collection that each speaks for; ``unsure`` is how undecided its own
     answer is, from 0 to 1 (1 where nothing is labelled yet).
+
+    Examples
+    --------
+    >>> Suggestions(np.array([3]), np.array([0.2]), np.array([1.0])).rows.tolist()
+    [3]
     """
 
     rows: Rows
@@ -32,7 +37,13 @@ class Suggestions(NamedTuple):
 
 
 class Suspect(NamedTuple):
-    """A label that the other labels speak against."""
+    """A label that the other labels speak against.
+
+    Examples
+    --------
+    >>> Suspect(3, "cat", "dog", 0.9, 0.05).likely
+    'dog'
+    """
 
     row: int
     given: Any
