@@ -9,7 +9,6 @@ With ``--write`` the tables go into ``docs/benchmarks/few-labels.md``. ``--parts
 - ``rivals``: learners of scikit-learn, with and without unlabelled pictures;
 - ``ours``: `PrototypeClassifier` with the collection, without it, and for pictures that were not in it;
 - ``unseen``: a third of the classes held out, and how well they are declined;
-- ``fused``: several features;
 - ``suggest``: labels that `suggest` asks for against labels drawn at random.
 """
 
@@ -37,7 +36,8 @@ from lookalike.evaluate import few_label_draws
 SETS = ("corel1k", "flowers17", "scene15")
 LABELS = (1, 2, 5, 10, 20, 60)
 FEWER = 10  # draws of what is asked beside the main comparison
-SLOW = ("new images", "unseen classes", "unseen elsewhere")
+SLOW = ("new images", "unseen classes", "unseen elsewhere", "suggested labels")
+ONLY = {"all prototypes": (20, 60), "suggested labels": (1,)}  # labels a class where it is not all of them
 Measure = Callable[[Task], Row]
 
 
@@ -60,6 +60,7 @@ PARTS: dict[str, dict[str, Measure]] = {
         "new images": ours.new_images,
     },
     "unseen": {"unseen classes": ours.unseen_classes, "unseen elsewhere": ours.unseen_elsewhere},
+    "suggest": {"suggested labels": ours.active_labels},
 }
 
 
@@ -76,7 +77,8 @@ def measure(
     rows = Rows(normalize(vectors(pictures)), pictures.classes)
     counts = np.unique(pictures.classes, return_counts=True)[1]
     for n in [n for n in labels if counts.min() > n]:
-        missing = [m for m in methods if fresh or not cell_file(pictures, m, n, draws).exists()]
+        asked = [m for m in methods if n in ONLY.get(m, (n,))]
+        missing = [m for m in asked if fresh or not cell_file(pictures, m, n, draws).exists()]
         tasks = []
         if missing:
             drawn = few_label_draws(pictures.classes, n, draws, random_state=0)
@@ -88,7 +90,7 @@ def measure(
             place.write_text(json.dumps(found))
             mean = np.mean([row["accuracy"] for row in found])
             print(f"{pictures.name:>10} {n:>3} {method:<36} {mean:6.2f}", flush=True)
-        for method in methods:
+        for method in asked:
             cells[pictures.name, n, method] = json.loads(cell_file(pictures, method, n, draws).read_text())
     return cells
 

@@ -30,7 +30,8 @@ Floats = NDArray[np.float64]
 
 MOST_UNLABELLED = 8192  # unlabelled images that are looked at; of more, as many evenly spaced ones
 MOST_CANDIDATES = 4096  # more labelled images than this are learnt from, but do not become prototypes
-KEPT_SHARES = (0.25, 0.5)  # of each class, tried in this order before all are kept
+# Of each class, tried in this order before all are kept, and the log loss that it may cost.
+KEPT_SHARES = ((0.25, 0.0), (0.5, 0.01))
 LEAST_KEPT = 10  # of a class, before anything is dropped
 USUAL_SHARPNESS = 15.0  # of even votes on network features; what one or two labels a class rely on
 STEPS = 100
@@ -376,10 +377,10 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             return fit_sharpness(scores, known.truth)[1]
 
         whole = chosen(counts)
-        allowed = 1.02 * loss(whole)
-        for share in KEPT_SHARES:
+        least = loss(whole)
+        for share, cost in KEPT_SHARES:
             fewer = chosen(np.minimum(counts, np.maximum(LEAST_KEPT, np.ceil(share * counts)).astype(int)))
-            if loss(fewer) <= allowed:
+            if loss(fewer) <= max(1.02 * least, least + cost):
                 return fewer
         return whole
 
