@@ -63,6 +63,8 @@ def tables(cells: Cells) -> dict[str, str]:
         made["new"] = _new(results)
     if results.has(["unseen classes", "unseen elsewhere"]):
         made["unseen"] = _unseen(results)
+    if results.has([OURS, "fused"]):
+        made["fused"] = _fused(results)
     if results.has(["suggested labels"]):
         made["suggest"] = _suggest(results)
     return made
@@ -166,8 +168,8 @@ def _unseen(r: Results) -> str:
         for s in r.places(n, "unseen classes"):
             row: list[object] = [f"{s}, {n}"]
             for method in ("unseen classes", "unseen elsewhere"):
-                row.append(f"{r.mean(s, n, method, 'area'):.3f}")
-                row.append(f"{r.mean(s, n, method, 'refused'):.0f} / {r.mean(s, n, method, 'lost'):.0f}")
+                refused, lost = r.mean(s, n, method, "refused"), r.mean(s, n, method, "lost")
+                row += [f"{r.mean(s, n, method, 'area'):.3f}", f"{refused:.0f} / {lost:.0f}"]
             rows.append(row)
     areas = [
         np.mean([r.mean(s, n, m, "area") for n in r.labels for s in r.places(n, m)])
@@ -184,12 +186,26 @@ def _unseen(r: Results) -> str:
     return markdown(heads, rows)
 
 
+def _fused(r: Results) -> str:
+    rows, gains = [], []
+    for n in r.labels:
+        for s in r.places(n, "fused"):
+            fused = r.values(s, n, "fused")
+            gaps = fused - r.values(s, n, OURS)[: len(fused)]
+            gains.append(gaps.mean())
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+            alone = r.values(s, n, OURS)[: len(fused)].mean()
+            row = [f"{s}, {n}", f"{alone:.1f}", f"{fused.mean():.1f}", f"{gaps.mean():+.2f} ± {error:.2f}"]
+            rows.append(row)
+    rows.append(["mean", "", "", f"{np.mean(gains):+.2f}"])
+    return markdown(["set, labels a class", "one feature", "fused", "gain"], rows)
+
+
 def _suggest(r: Results) -> str:
     rows = []
     for s in r.places(1, "suggested labels"):
-        row: list[object] = [s]
-        for what in ("random, half way", "suggested, half way", "random", "accuracy"):
-            row.append(f"{r.mean(s, 1, 'suggested labels', what):.1f}")
+        whats = ("random, half way", "suggested, half way", "random", "accuracy")
+        row = [s, *(f"{r.mean(s, 1, 'suggested labels', what):.1f}" for what in whats)]
         gaps = r.values(s, 1, "suggested labels") - r.values(s, 1, "suggested labels", "random")
         rows.append([*row, f"{gaps.mean():+.1f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.1f}"])
     return markdown(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from lookalike.evaluate import accuracy_at_coverage, calibration_error
-from lookalike.learn import PrototypeClassifier, suggest_labels
+from lookalike.learn import FusedClassifier, PrototypeClassifier, suggest_labels
 
 Array = NDArray[Any]
 Row = dict[str, float]
@@ -100,6 +100,15 @@ def _unseen(task: Task, *, inside: bool) -> Row:
         "refused": 100 * float(declined[~known].mean()),
         "lost": 100 * float(declined[known].mean()),
     }
+
+
+def fused(task: Task) -> Row:
+    """Several features fused, with the collection."""
+    blocks = [task.rows.X, *task.rows.more.values()]
+    model = FusedClassifier(random_state=0)
+    model.fit([b[task.labelled] for b in blocks], task.y, unlabelled=[b[task.asked] for b in blocks])
+    said = model.predict([b[task.asked] for b in blocks])
+    return {"accuracy": 100 * balanced_accuracy_score(task.rows.classes[task.asked], said)}
 
 
 ROUNDS, EACH = 10, 5

@@ -6,7 +6,7 @@ Each rival is a function ``(task) → the classes of the rows that are asked abo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,7 @@ class Rows:
 
     X: Array
     classes: Array
+    more: dict[str, Array] = field(default_factory=dict)  # vectors of other features
 
     @cached_property
     def centred(self) -> Array:

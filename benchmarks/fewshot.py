@@ -9,6 +9,7 @@ With ``--write`` the tables go into ``docs/benchmarks/few-labels.md``. ``--parts
 - ``rivals``: learners of scikit-learn, with and without unlabelled pictures;
 - ``ours``: `PrototypeClassifier` with the collection, without it, and for pictures that were not in it;
 - ``unseen``: a third of the classes held out, and how well they are declined;
+- ``fused``: several features at once;
 - ``suggest``: labels that `suggest` asks for against labels drawn at random.
 """
 
@@ -36,7 +37,8 @@ from lookalike.evaluate import few_label_draws
 SETS = ("corel1k", "flowers17", "scene15")
 LABELS = (1, 2, 5, 10, 20, 60)
 FEWER = 10  # draws of what is asked beside the main comparison
-SLOW = ("new images", "unseen classes", "unseen elsewhere", "suggested labels")
+SLOW = ("new images", "unseen classes", "unseen elsewhere", "suggested labels", "fused")
+MORE = ("gist", "hog", "local-binary-patterns")  # features that are fused with the default one
 ONLY = {"all prototypes": (20, 60), "suggested labels": (1,)}  # labels a class where it is not all of them
 Measure = Callable[[Task], Row]
 
@@ -60,6 +62,7 @@ PARTS: dict[str, dict[str, Measure]] = {
         "new images": ours.new_images,
     },
     "unseen": {"unseen classes": ours.unseen_classes, "unseen elsewhere": ours.unseen_elsewhere},
+    "fused": {"fused": ours.fused},
     "suggest": {"suggested labels": ours.active_labels},
 }
 
@@ -74,7 +77,8 @@ def measure(
 ) -> Cells:
     """All cells of a set, from the disk where they are known."""
     cells: Cells = {}
-    rows = Rows(normalize(vectors(pictures)), pictures.classes)
+    more = {name: vectors(pictures, name) for name in MORE} if "fused" in methods else {}
+    rows = Rows(normalize(vectors(pictures)), pictures.classes, more)
     counts = np.unique(pictures.classes, return_counts=True)[1]
     for n in [n for n in labels if counts.min() > n]:
         asked = [m for m in methods if n in ONLY.get(m, (n,))]

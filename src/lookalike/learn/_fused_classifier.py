@@ -64,6 +64,9 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
         The share of each feature in the agreement with the labels; they add up to 1.
     prototypes_, alphas_ : arrays
         Of the vote.
+    n_unlabelled_ : int
+    choices_ : list of (str, str)
+        See `PrototypeClassifier`.
     threshold_ : float
         The probability below which an answer is declined.
 
@@ -115,24 +118,30 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the space and the vote from one matrix or several; one class per image."""
+    def fit(self, X: Any, y: Any, *, unlabelled: Any = None) -> Self:
+        """Learn the space and the vote from one matrix or several; one class per image.
+
+        ``unlabelled`` are other images of the same collection, given like ``X``: see `PrototypeClassifier`.
+        """
         blocks, labels = self._labelled(X, y)
-        self.fusion_, self.vote_ = self._pair(blocks, labels.values)
+        others = None if unlabelled is None else self._read(unlabelled, reset=False)
+        self.fusion_, self.vote_ = self._pair(blocks, labels.values, others)
         self.threshold_ = self.vote_.threshold_
         if self.fusion == "boosted":
             self._calibrate(blocks, labels.values)
         self.contributions_ = self.fusion_.contributions_
         self.prototypes_, self.alphas_ = self.vote_.prototypes_, self.vote_.alphas_
+        self.n_unlabelled_, self.choices_ = self.vote_.n_unlabelled_, self.vote_.choices_
         return self
 
     def _pair(
-        self, blocks: list[Array], y: Array
+        self, blocks: list[Array], y: Array, others: list[Array] | None = None
     ) -> tuple[WeightedConcatenation | BoostedKernel, PrototypeClassifier]:
         if self.fusion == "weights":
             joined = WeightedConcatenation()
             place = joined.fit(blocks, y).transform(blocks)
-            return joined, PrototypeClassifier(scaling="none", max_error=self.max_error).fit(place, y)
+            vote = PrototypeClassifier(scaling="none", max_error=self.max_error)
+            return joined, vote.fit(place, y, unlabelled=None if others is None else joined.transform(others))
         enough = np.bincount(y).min() >= FEW  # to leave one out
         boosted = BoostedKernel(
             ridge=self.ridge,
@@ -143,7 +152,8 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
             n_rounds=200,
         )
         place = boosted.fit_held_out(blocks, y) if enough else boosted.fit(blocks, y).transform(blocks)
-        return boosted, PrototypeClassifier(max_error=self.max_error).fit(place, y)
+        unlabelled = None if others is None else boosted.transform(others)
+        return boosted, PrototypeClassifier(max_error=self.max_error).fit(place, y, unlabelled=unlabelled)
 
     def _calibrate(self, blocks: list[Array], y: Array) -> None:
         """Sharpness and threshold from images that the space was learned without."""
@@ -185,6 +195,11 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
         """Where the answer is "none of these"."""
         declined: NDArray[np.bool_] = self._asked(X, "declines")
         return declined
+
+    def strangeness(self, X: Any) -> Array:
+        """How little each row is like anything learnt, in any class."""
+        strange: Array = self._asked(X, "strangeness")
+        return strange
 
     def explain(self, X: Any) -> list[Evidence]:
         """The answer for each row with the prototypes that decided it, the largest share first."""

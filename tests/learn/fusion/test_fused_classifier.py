@@ -66,3 +66,21 @@ def test_one_image_in_a_class_is_enough(digits, fusion):
     assert model.predict([b[few] for b in blocks]).shape == (7,)
     with pytest.raises(ValueError, match="2 classes"):
         FusedClassifier(fusion=fusion).fit([b[:5] for b in blocks], np.zeros(5))
+
+
+def test_unlabelled_images_help_a_fusion_too(digits):
+    blocks, y = digits
+    few = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(10)])
+    rest = np.setdiff1d(np.arange(1000), few)
+    test = slice(1000, None)
+    labelled = [b[few] for b in blocks]
+    alone = FusedClassifier(random_state=0).fit(labelled, y[few])
+    among = FusedClassifier(random_state=0).fit(labelled, y[few], unlabelled=[b[rest] for b in blocks])
+    asked = [b[test] for b in blocks]
+    assert among.score(asked, y[test]) > alone.score(asked, y[test]) + 0.03
+    assert among.n_unlabelled_ == len(rest)
+    evidence = among.explain([b[:1] for b in asked])[0]
+    assert evidence.label == among.predict([b[:1] for b in asked])[0]
+    assert evidence.shares.sum() == pytest.approx(evidence.score)
+    assert (evidence.behind[evidence.prototypes >= len(few), 0] >= 0).all()
+    assert among.strangeness(asked).shape == (len(y[test]),)
