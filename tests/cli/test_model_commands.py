@@ -284,3 +284,25 @@ def test_features_that_cannot_be_fused(collection, terminal):
     assert "dense-sift" in terminal.error("learn", "--features", "color-histogram,dense-sift")
     assert "no feature called" in terminal.error("learn", "--features", "color-histogram,nose")
     assert "leave out" in terminal.error("learn", "--features", "a,b", "--recipe", "colors")
+
+
+# ---- suggest -----------------------------------------------------------------------------------------
+
+
+def test_suggest_asks_for_one_of_each_kind(collection, terminal, tmp_path):
+    page = tmp_path / "ask.html"
+    found = terminal.json("suggest", "-n", 3, "--html", page)["suggestions"]
+    assert {Path(one["path"]).parent.name for one in found} == set(COLOURS)
+    assert "What to label next" in page.read_text()
+    assert "settles" in terminal("suggest", "-n", 1).stdout
+
+
+def test_suggest_shows_labels_that_are_probably_wrong(collection, terminal):
+    terminal("label", "from-folders")
+    assert terminal.json("suggest", "--mistakes")["doubts"] == []
+    terminal("label", "set", "blue", "red/0.png")
+    found = terminal.json("suggest", "--mistakes")["doubts"]
+    assert (Path(found[0]["path"]).name, found[0]["given"], found[0]["likely"]) == ("0.png", "blue", "red")
+    assert "labelled blue, probably red" in terminal("suggest", "--mistakes").stdout
+    assert "every image" in terminal.error("suggest")
+    assert "has no vector feature 'nothing'" in terminal.error("suggest", "-f", "nothing")

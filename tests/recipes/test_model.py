@@ -6,7 +6,15 @@ from PIL import Image
 
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
-from lookalike.recipes import Model, Recipe, get_recipe, learn_collection, list_recipes
+from lookalike.recipes import (
+    Model,
+    Recipe,
+    doubtful_labels,
+    get_recipe,
+    learn_collection,
+    list_recipes,
+    suggest_images,
+)
 
 COLORS = {"warm": (230, 60, 30), "cold": (30, 80, 230), "leaf": (40, 180, 50)}
 
@@ -180,3 +188,46 @@ def test_bad_steps_and_names_are_told(tmp_path):
         get_recipe(path)
     with pytest.raises(LookalikeError, match="cannot be read"):
         get_recipe(tmp_path / "missing.json")
+
+
+def test_unlabelled_images_speak_for_few_labels_and_say_who_is_behind_them(folder, tmp_path):
+    collection = Collection.create(tmp_path)
+    collection.index([folder], features=["color-histogram"])
+    collection.set_labels([(folder / name / f"{i}.png", name) for name in COLORS for i in (0, 1)], by="me")
+    model = learn_collection(collection, "colors", judge=False).model
+    assert len(model.labels) == 6
+    assert len(model.borrowed) > 0
+    uris, X = collection.vectors("color-histogram")
+    labels = dict(zip(model.uris, model.labels))
+    loaded = Model.load(collection.models.folder("colors"))
+    assert loaded.borrowed == model.borrowed
+    for answer in loaded.answer_rows(X, uris, votes=-1):
+        assert sum(v.share for v in answer.votes) == pytest.approx(answer.score)
+        for vote in answer.votes:
+            if vote.uri in labels:
+                assert vote.behind == ()
+            else:
+                assert {labels[uri] for uri in vote.behind} == {vote.label}
+                assert vote.to_json()["unlabelled"]
+    assert (
+        "and " + str(len(model.borrowed)) + " unlabelled ones"
+        in (collection.models.folder("colors") / "card.md").read_text()
+    )
+
+
+def test_suggestions_come_before_any_label_and_doubts_after(folder, tmp_path):
+    collection = Collection.create(tmp_path)
+    collection.index([folder], features=["color-histogram"])
+    found = suggest_images(collection, 3)
+    kinds = {one.uri.rsplit("/", 2)[1] for one in found}
+    assert kinds == set(COLORS), "one of each kind"
+    with pytest.raises(LookalikeError, match="two classes or more"):
+        doubtful_labels(collection)
+    right = [(folder / name / f"{i}.png", name) for name in COLORS for i in range(5)]
+    right[0] = (right[0][0], "leaf")
+    collection.set_labels(right, by="me")
+    doubt = doubtful_labels(collection)[0]
+    assert (doubt.given, doubt.likely) == ("leaf", "warm")
+    collection.set_labels([(path, path.parent.name) for path in folder.glob("*/*.png")], by="me")
+    with pytest.raises(LookalikeError, match=r"every image of .* has a label"):
+        suggest_images(collection)

@@ -99,7 +99,9 @@ def _tell(learned: Learned) -> None:
 
     facts = learned.to_json()
     images = sum(facts["classes"].values())
-    kept = f", {count(facts['prototypes'], 'prototype')} kept" if facts["prototypes"] else ""
+    kept = f", {count(facts['prototypes'], 'prototype')}" if facts["prototypes"] else ""
+    if facts["unlabelled_prototypes"]:
+        kept += f" ({facts['unlabelled_prototypes']} of them unlabelled)"
     classes = count(len(facts["classes"]), "class", "classes")
     learnt = f"{classes} from {count(images, 'labelled image')}{kept}"
     say(f"{facts['name']}: {learnt}, in {learned.seconds:.1f} s.")

@@ -42,11 +42,10 @@ def suggest(
     """
     from lookalike.cli._open import open_collection, sheet_file
     from lookalike.cli._output import emit_json, note, open_page, shown
-    from lookalike.recipes import doubtful_labels, get_recipe, suggest_images
+    from lookalike.recipes import doubtful_labels, suggest_images
 
     opened = open_collection(collection)
-    recipe = get_recipe(feature=feature)
-    found = doubtful_labels(opened, n, recipe) if mistakes else suggest_images(opened, n, recipe)
+    found = doubtful_labels(opened, n, feature) if mistakes else suggest_images(opened, n, feature)
     page = sheet_file(opened, html, open_it, "suggest.html")
     if page:
         _sheet(page, found, mistakes)

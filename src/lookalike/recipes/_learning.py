@@ -70,6 +70,7 @@ class Learned:
             "judged": self.model.judged,
             "rivals": self.rivals,
             "prototypes": len(getattr(self.model.pipeline[-1], "prototypes_", [])) or None,
+            "unlabelled_prototypes": len(self.model.borrowed),
             "brought": brought_by(self.model),
             "seconds": self.seconds,
         }

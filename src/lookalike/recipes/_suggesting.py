@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
 from lookalike.learn import Suspect, suggest_labels, suspect_labels
-from lookalike.recipes._presets import DEFAULT, get_recipe
-from lookalike.recipes._reading import rows_of
-from lookalike.recipes._recipe import Recipe
 
 MOST_ROWS = 16_384  # images that are looked at; of more, as many evenly spaced ones
 
@@ -51,15 +50,17 @@ class Doubt:
     probability_given: float
 
 
-def suggest_images(collection: Collection, n: int = 10, recipe: Recipe | str = DEFAULT) -> list[Suggestion]:
+def suggest_images(collection: Collection, n: int = 10, feature: str | None = None) -> list[Suggestion]:
     """The images whose labels would tell most about the others, the most useful first.
+
+    They are compared by ``feature``; the first of the collection that gives vectors by default.
 
     Examples
     --------
     >>> suggest_images.__name__
     'suggest_images'
     """
-    uris, rows, labelled, labels = _all_rows(collection, recipe)
+    uris, rows, labelled, labels = _all_rows(collection, feature)
     if len(labelled) == len(uris):
         raise LookalikeError(f"every image of {collection.where} has a label: there is none to ask for.")
     found = suggest_labels(rows, labelled, labels, n)
@@ -69,7 +70,7 @@ def suggest_images(collection: Collection, n: int = 10, recipe: Recipe | str = D
     ]
 
 
-def doubtful_labels(collection: Collection, most: int = 20, recipe: Recipe | str = DEFAULT) -> list[Doubt]:
+def doubtful_labels(collection: Collection, most: int = 20, feature: str | None = None) -> list[Doubt]:
     """Labels that look wrong when an image is asked about without its own; the surest first.
 
     Examples
@@ -77,7 +78,7 @@ def doubtful_labels(collection: Collection, most: int = 20, recipe: Recipe | str
     >>> doubtful_labels.__name__
     'doubtful_labels'
     """
-    uris, rows, labelled, labels = _all_rows(collection, recipe)
+    uris, rows, labelled, labels = _all_rows(collection, feature)
     if len(set(labels)) < 2:
         raise LookalikeError("labels can be doubted where there are two classes or more: label some images.")
     found: list[Suspect] = suspect_labels(rows, labelled, labels, most)
@@ -85,17 +86,10 @@ def doubtful_labels(collection: Collection, most: int = 20, recipe: Recipe | str
 
 
 def _all_rows(
-    collection: Collection, recipe: Recipe | str
-) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]:
-    """Images with their rows; which of these have one label, and the labels."""
-    chosen = get_recipe(recipe) if isinstance(recipe, str) else recipe
-    feature = chosen.make_feature()
-    if feature.kind != "vector":
-        raise LookalikeError(
-            f"suggestions need a feature that gives one vector, but {feature.name!r} gives a bag: "
-            "choose another by --feature."
-        )
-    uris, rows = rows_of(collection, feature)
+    collection: Collection, feature: str | None
+) -> tuple[list[str], NDArray[Any], NDArray[np.intp], list[str]]:
+    """Images with their rows; which of these have a label, and the labels."""
+    uris, rows = collection.vectors(feature)
     if not len(uris):
         raise LookalikeError(f"{collection.where} has no image yet: run 'lookalike index' first.")
     table = collection.labels()

@@ -62,7 +62,8 @@ class Together(NamedTuple):
     @property
     def level(self) -> float:
         """How long the scores of unlabelled images usually are."""
-        lengths = np.linalg.norm(self.found.scores[len(self.truth) :], axis=1)
+        new = self.found.scores[len(self.truth) :]
+        lengths = np.linalg.norm(new if len(new) else self.found.scores, axis=1)
         return float(np.median(lengths))
 
 
@@ -118,7 +119,8 @@ def _usual_familiarity(found: SoftLabels, n_labelled: int) -> tuple[float, float
 
     Where there are hardly any such images, a quarter of its range takes that place.
     """
-    known, reached = found.familiarity[n_labelled:], found.reached[n_labelled:]
+    rest = slice(n_labelled if n_labelled < len(found.reached) else 0, None)
+    known, reached = found.familiarity[rest], found.reached[rest]
     heard = reached >= UNHEARD
     middle = float(np.median(known[heard])) if heard.any() else float(np.median(known))
     apart = RANGE
