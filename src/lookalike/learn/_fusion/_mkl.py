@@ -183,6 +183,8 @@ def _descend(
         steps = np.where(falling, -weights / np.where(falling, direction, -1.0), np.inf)
         first = int(np.argmin(steps))
         bound = _moved(weights, direction, float(steps[first]))
+        if not np.isfinite(bound).all():  # a direction of rounding errors alone leads nowhere
+            return weights, now
         far = solve(bound)
         if far[2] >= now[2]:
             return _lowest_between(kernels, solve, (weights, now), (bound, far))
@@ -195,7 +197,8 @@ def _descend(
 
 def _moved(weights: Array, direction: Array, step: float) -> Array:
     out: Array = np.maximum(weights + step * direction, 0)
-    return out / out.sum()
+    total = out.sum()
+    return out / total if 0 < total < np.inf else np.full(len(out), np.nan)
 
 
 def _lowest_between(
