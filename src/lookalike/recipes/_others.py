@@ -17,6 +17,7 @@ class Others:
 
     Examples
     --------
+    >>> import numpy as np
     >>> len(Others(["a.jpg"], np.zeros((1, 4))).uris)
     1
     """
@@ -42,6 +43,7 @@ def fit_among(pipeline: Pipeline, rows: Any, labels: NDArray[Any], others: NDArr
 
     Examples
     --------
+    >>> import numpy as np
     >>> from lookalike.learn import PrototypeClassifier
     >>> X, y = np.eye(6), np.array([0, 0, 1, 1])
     >>> fit_among(Pipeline([("vote", PrototypeClassifier())]), X[:4], y, X[4:])[-1].n_unlabelled_
