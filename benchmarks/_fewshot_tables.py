@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from benchmarks._pages import markdown
+from benchmarks._markers import table
 from benchmarks._rivals import INDUCTIVE, TRANSDUCTIVE
 from numpy.typing import NDArray
 
@@ -87,7 +87,7 @@ def _accuracy(r: Results) -> str:
             rows.append([names.get(method, method), *shown])
         draws = len(r.values(s, labels[0], OURS))
         head = [f"{s}, {draws} draws; labels a class", *map(str, labels)]
-        blocks.append(markdown(head, rows))
+        blocks.append(table(head, rows))
     return "\n\n".join(blocks)
 
 
@@ -110,7 +110,7 @@ def _leads(r: Results) -> str:
         gaps = [r.lead(s, n, method)[0] for n in r.labels for s in r.places(n)]
         singles.append([method, f"{np.mean(gaps):+.2f}"])
     heads = ["best rival, in hindsight", "labels", "mean lead", "lowest lead ÷ its error", "in each set"]
-    return markdown(heads, rows) + "\n\n" + markdown(["mean lead over", "points"], singles)
+    return table(heads, rows) + "\n\n" + table(["mean lead over", "points"], singles)
 
 
 def _trust(r: Results) -> str:
@@ -138,7 +138,7 @@ def _trust(r: Results) -> str:
         "declined, %",
         "seconds",
     ]
-    return markdown(heads, rows)
+    return table(heads, rows)
 
 
 def _prototypes(r: Results) -> str:
@@ -148,7 +148,7 @@ def _prototypes(r: Results) -> str:
             lost, error = r.lead(s, n, "all prototypes")
             kept = r.mean(s, n, OURS, "kept")
             rows.append([f"{s}, {n}", f"{kept:.0f}", f"{lost:+.2f} ± {error:.2f}"])
-    return markdown(["set, labels a class", "labelled images kept, %", "points against all kept"], rows)
+    return table(["set, labels a class", "labelled images kept, %", "points against all kept"], rows)
 
 
 def _new(r: Results) -> str:
@@ -159,7 +159,7 @@ def _new(r: Results) -> str:
             rows.append([f"{s}, {n}", f"{inside:.1f}", f"{outside:.1f}", f"{outside - inside:+.1f}"])
     gaps = [float(row[3]) for row in rows]
     rows.append(["mean", "", "", f"{np.mean(gaps):+.2f}"])
-    return markdown(["set, labels a class", "in the collection", "not in it", "difference"], rows)
+    return table(["set, labels a class", "in the collection", "not in it", "difference"], rows)
 
 
 def _unseen(r: Results) -> str:
@@ -183,7 +183,7 @@ def _unseen(r: Results) -> str:
         "area, not in the collection",
         "declined, unseen / seen, %",
     ]
-    return markdown(heads, rows)
+    return table(heads, rows)
 
 
 def _fused(r: Results) -> str:
@@ -198,7 +198,7 @@ def _fused(r: Results) -> str:
             row = [f"{s}, {n}", f"{alone:.1f}", f"{fused.mean():.1f}", f"{gaps.mean():+.2f} ± {error:.2f}"]
             rows.append(row)
     rows.append(["mean", "", "", f"{np.mean(gains):+.2f}"])
-    return markdown(["set, labels a class", "one feature", "fused", "gain"], rows)
+    return table(["set, labels a class", "one feature", "fused", "gain"], rows)
 
 
 def _suggest(r: Results) -> str:
@@ -208,6 +208,6 @@ def _suggest(r: Results) -> str:
         row = [s, *(f"{r.mean(s, 1, 'suggested labels', what):.1f}" for what in whats)]
         gaps = r.values(s, 1, "suggested labels") - r.values(s, 1, "suggested labels", "random")
         rows.append([*row, f"{gaps.mean():+.1f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.1f}"])
-    return markdown(
+    return table(
         ["set", "random, 25 labels", "suggested, 25", "random, 50", "suggested, 50", "gain at 50"], rows
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from benchmarks._pages import DOCS, markdown, write_between
+from benchmarks._markers import table, write
 
 from lookalike.learn import PrototypeClassifier
 
@@ -74,10 +74,11 @@ def main() -> None:
         "answers with evidence a second",
         "time ÷ its two products",
     ]
-    text = markdown(heads, rows)
-    print(text)
+    text = table(heads, rows)
     if options.write:
-        write_between(DOCS / "benchmarks" / "few-labels.md", "speed", text)
+        write("benchmarks/few-labels.md", "speed", text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from benchmarks import _ours as ours
 from benchmarks._fewshot_tables import Cells, Row, tables
-from benchmarks._pages import DOCS, write_between
+from benchmarks._markers import write
 from benchmarks._rivals import INDUCTIVE, TRANSDUCTIVE, Rows, Task
 from benchmarks._sets import DATA, RESULTS, Pictures, folder_set, known_set, vectors
 from sklearn.metrics import balanced_accuracy_score
@@ -124,9 +124,11 @@ def main() -> None:
     for pictures in sets:
         cells |= measure(pictures, options.labels, options.draws, methods, options.fresh)
     for name, text in tables(cells).items():
-        print(f"\n{name}\n\n{text}")
+        print(f"\n{name}\n")
         if options.write:
-            write_between(DOCS / "benchmarks" / "few-labels.md", name, text)
+            write("benchmarks/few-labels.md", name, text)
+        else:
+            print(text)
 
 
 if __name__ == "__main__":
