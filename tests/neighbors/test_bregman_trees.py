@@ -13,6 +13,7 @@ from lookalike.neighbors import (
     RandomSampleSearch,
 )
 from lookalike.neighbors import _bregman_kernels as kernels
+from lookalike.neighbors import _bregman_neighbors as bregman_neighbors
 from lookalike.neighbors import _bregman_own as own
 from lookalike.neighbors._bregman_build import is_gaussian, two_seeds
 from lookalike.neighbors._bregman_space import BregmanSpace
@@ -404,3 +405,14 @@ def test_own_bounds_visit_where_the_domain_ends():
     space = BregmanSpace(TWINS["itakura_saito"], "right")
     assert own.shell_misses(space, np.array([1.0]), 1e9, np.array([1.2]), 1e8)[0] is False
     assert own.shell_misses(space, np.array([1.0]), 0.5, np.array([1.2]), 0.001)[0] is True
+
+
+@pytest.mark.parametrize(
+    ("side", "dimensions", "wanted"),
+    [("right", 8, "vp_tree"), ("jeffreys", 8, "brute"), ("jeffreys", 4, "vp_tree"), ("right", 9, "brute")],
+)
+def test_trees_are_chosen_where_they_were_measured_to_be_faster(monkeypatch, side, dimensions, wanted):
+    monkeypatch.setattr(bregman_neighbors, "TREE_POINTS", 30)
+    X = np.random.default_rng(0).dirichlet(np.ones(dimensions), size=30)
+    assert BregmanNeighbors(divergence="kl", side=side).fit(X).algorithm_ == wanted
+    assert BregmanNeighbors(divergence="kl", side=side).fit(X[:29]).algorithm_ == "brute"

@@ -17,6 +17,7 @@ from lookalike.neighbors._bregman_vp_tree import BregmanVPTree
 from lookalike.similarity._bregman import BregmanDivergence, resolve_divergence
 
 TREE_DIMENSIONS = 8  # above, one matrix product answers sooner than any of the trees (docs/reproduction)
+TREE_DIMENSIONS_OF_BOTH = 4  # the same for divergences of both sides, whose bounds cost more
 TREE_POINTS = 20_000  # below, too
 
 
@@ -87,7 +88,8 @@ class BregmanNeighbors(BaseEstimator):
         self._fit_X = given
         self.algorithm_ = self.algorithm
         if self.algorithm == "auto":
-            few, many = given.shape[1] <= TREE_DIMENSIONS, len(given) >= TREE_POINTS
+            most = TREE_DIMENSIONS if self.side in ("left", "right") else TREE_DIMENSIONS_OF_BOTH
+            few, many = given.shape[1] <= most, len(given) >= TREE_POINTS
             self.algorithm_ = "vp_tree" if few and many else "brute"
         if self.algorithm_ == "brute":
             self.search_: Any = BregmanBruteForce(given, self.divergence, self.side)
