@@ -11,6 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 BLOCK_BYTES = 64 * 2**20  # what one temporary block may take
 
 
+def even_steps(n_rows: int, most: int) -> NDArray[np.intp]:
+    """At most so many positions among rows, evenly spaced.
+
+    Rows that stand together often come from one place: even steps keep some of each.
+
+    Examples
+    --------
+    >>> even_steps(9, 3).tolist(), even_steps(2, 5).tolist(), even_steps(0, 5).tolist()
+    ([0, 4, 8], [0, 1], [])
+    """
+    return np.round(np.linspace(0, n_rows - 1, min(n_rows, most))).astype(np.intp)
+
+
 def row_blocks(n_rows: int, bytes_per_row: int, *, budget: int = BLOCK_BYTES) -> Iterator[slice]:
     """Cut ``n_rows`` into consecutive slices whose temporary arrays stay within ``budget`` bytes.
 

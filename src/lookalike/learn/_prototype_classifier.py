@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from lookalike.arrays import row_blocks
+from lookalike.arrays import even_steps, row_blocks
 from lookalike.learn._calibration import fit_sharpness, log_losses, probabilities
 from lookalike.learn._candidates import Candidates
 from lookalike.learn._class_weights import class_weights
@@ -221,10 +221,10 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         """The unlabelled rows that are learnt from, and which these are."""
         if unlabelled is None or not len(unlabelled):
             return np.zeros((0, self.n_features_in_)), np.zeros(0, dtype=np.intp)
-        # Neighbours in a list often come from one place: even steps keep some of each.
-        steps = np.linspace(0, len(unlabelled) - 1, min(len(unlabelled), MOST_UNLABELLED))
-        looked = np.round(steps).astype(np.intp)
-        rows = check_array(unlabelled[looked], dtype=[np.float32, np.float64], input_name="unlabelled")
+        looked = even_steps(len(unlabelled), MOST_UNLABELLED)
+        rows = check_array(
+            np.asarray(unlabelled)[looked], dtype=[np.float32, np.float64], input_name="unlabelled"
+        )
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"unlabelled has {rows.shape[1]} features, but X has {self.n_features_in_}: "
@@ -312,7 +312,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         alphas = np.concatenate([self.alphas_, each[borrowed.classes] * borrowed.sureness])
         self._labels = np.concatenate([self._labels, borrowed.classes])
         total = np.bincount(self._labels, weights=alphas, minlength=len(self.classes_))
-        self.alphas_ = alphas * (own / total)[self._labels]
+        self.alphas_ = alphas * (own / np.where(total > 0, total, 1.0))[self._labels]
         self.prototypes_ = np.concatenate([self.prototypes_, rows[borrowed.rows]])
         self._points = np.concatenate([self._points, borrowed.places])
         behind = np.where(borrowed.behind >= 0, given[borrowed.behind], -1)

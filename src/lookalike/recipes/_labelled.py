@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lookalike.arrays import even_steps
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
 from lookalike.images import path_of
@@ -64,9 +65,7 @@ def known_rows(collection: Collection, recipe: Recipe) -> Known:
     others = None
     if feature.kind == "vector" and takes_others(recipe.make()):
         rest = np.setdiff1d(np.arange(len(have)), at)
-        # Images that stand together often come from one place: even steps keep some of each.
-        steps = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), MOST_OTHERS))
-        rest = rest[np.round(steps).astype(np.intp)]
+        rest = rest[even_steps(len(rest), MOST_OTHERS)]
         others = Others([str(uri) for uri in have[rest]], known[rest])
     return Known([uris[i] for i in kept], [labels[i] for i in kept], known[at], others)
 

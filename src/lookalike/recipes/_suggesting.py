@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.arrays import even_steps
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
 from lookalike.learn import Suspect, suggest_labels, suspect_labels
@@ -96,8 +97,7 @@ def _all_rows(
     given = dict(zip(table["uri"].to_pylist(), table["label"].to_pylist()))
     mine = np.array([uri in given for uri in uris], dtype=bool)
     rest = np.flatnonzero(~mine)
-    steps = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), MOST_ROWS))
-    looked = np.concatenate([np.flatnonzero(mine), rest[np.round(steps).astype(np.intp)]])
+    looked = np.concatenate([np.flatnonzero(mine), rest[even_steps(len(rest), MOST_ROWS)]])
     labelled = np.arange(int(mine.sum()))
     names = [str(uri) for uri in uris[looked]]
     return names, np.asarray(rows[looked]), labelled, [str(given[names[i]]) for i in labelled]
