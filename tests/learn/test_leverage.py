@@ -131,6 +131,9 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
     rule = kernels.Rule(
         code, 1 if chooser == "decrease" else 0, False, T, T, core.SMOOTHINGS[smoothing], 1.0, 1.0
     )
+    columns = np.zeros((m, 8))
+    columns[:, kernels.EXTRA_PLUS] = kernels._shares(matrix, rule.smoothing)
+    columns[:, kernels.SPARE] = matrix.n_plus + matrix.n_minus
     unit = general.loss_weight(code, 0.0)
     alive, followed, epsilon = np.ones(m, bool), None, unit
     chosen, steps = [], []
@@ -139,15 +142,14 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
         if smoothing == "normalised" and (followed is None or weight.sum() < kernels.FOLLOW * followed):
             followed = weight.sum()
             epsilon = followed / m
-        sums, step, keys = np.empty((m, 4)), np.empty(m), np.empty(m)
-        everyone, flags = np.arange(m), np.ones(m, bool)
+        step, keys, everyone = np.empty(m), np.empty(m), np.arange(m)
         if closed:
-            kernels._value_closed(everyone, True, True, matrix, rule, epsilon, scale, w, sums, step, keys)
+            kernels._value_closed(everyone, True, True, matrix, rule, epsilon, scale, w, columns, step, keys)
             step = step / (edges.up + edges.down)
         else:
-            sums, spans = np.zeros((m, 4)), general._spans(matrix)
-            state = general.State(e, np.ones(m), keys, step, flags, flags, everyone, everyone, sums, spans)
+            state = general.new_state(e, np.ones(m), matrix, rule)
             general._value_general(everyone, True, matrix, rule, epsilon, scale, state, 0)
+            step, keys = state.solved, state.keys
         j = int(np.argmax(np.where(alive, keys, -np.inf)))
         if keys[j] <= 0:
             break
@@ -212,6 +214,21 @@ def test_the_risk_falls_by_the_divergence_of_the_weights(loss, kernel):
             fall = rounds.risks[t] - rounds.risks[t + 1]
             assert fall == pytest.approx(DIVERGENCE[loss](WEIGHT[loss](e), before).mean(), abs=1e-10)
     assert exact > 5
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic", "matsushita"])
+@pytest.mark.parametrize("kernel", [None, "adaptive"])
+def test_a_risk_that_has_almost_vanished_is_right_to_its_last_digits(loss, kernel):
+    X = np.random.default_rng(6).normal(size=(500, 2))
+    X[:, 0] += 3 * np.sign(X[:, 0])
+    graph = KNNGraph.build(X, n_neighbors=7)
+    K = core.neighbour_weights(kernel, graph.distances) if kernel else None
+    edges = core.multiclass_edges(graph.indices, (X[:, 0] > 0).astype(np.int64), 2, K)
+    rounds = core.boost(edges, loss=loss, chooser="boosting", n_rounds=3001)
+    state = -np.log(rounds.state) if kernel is None and loss == "exponential" else rounds.state
+    plain = {**PSI, "matsushita": lambda x: 1 / (np.sqrt(1 + x * x) + x)}[loss](state)
+    assert rounds.risks[-1] < (1e-3 if loss == "matsushita" else 1e-20)
+    assert rounds.risks[-1] == pytest.approx(plain.mean(), rel=1e-12)
 
 
 # -- T9: closed forms against roots --------------------------------------------------------------------

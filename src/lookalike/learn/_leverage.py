@@ -263,22 +263,21 @@ def boost(
 def edge_matrix(edges: Edges, with_values: bool = False) -> kernels.Matrix:
     """The edges as the compiled loops take them: with the columns, and how many signs each has."""
     indices, codes = edges.indices, edges.codes
-    starts, places = kernels.reverse_graph(indices)
     values = edges.values
     if values is None and with_values:
         values = _edges(indices, codes, edges.up, edges.down, np.ones(indices.shape)).values
-    rows, columns = np.divmod(places, max(1, indices.shape[1]))
-    owners = indices[rows, columns]
+    flat = np.zeros(0) if values is None else np.ravel(values)
+    starts, rows, across = kernels.reverse_graph(indices, flat)
     m = len(codes)
-    signs = (
-        np.where(codes[rows] == codes[owners], 1, -1) if values is None else np.sign(values[rows, columns])
-    )
+    owners = np.repeat(np.arange(m), np.diff(starts))
+    signs = np.where(codes[rows] == codes[owners], 1, -1) if values is None else np.sign(across)
     return kernels.Matrix(
         indices=indices,
         codes=codes,
         starts=starts,
-        places=places,
-        values=np.zeros(0) if values is None else np.ravel(values),
+        rows=rows,
+        values=flat,
+        across=across,
         up=edges.up,
         down=edges.down,
         n_plus=np.bincount(owners[signs > 0], minlength=m),

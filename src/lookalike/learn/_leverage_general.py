@@ -8,27 +8,36 @@ import numpy as np
 from numba import njit
 
 from lookalike.learn._leverage_kernels import (
+    AT,
     DECREASE,
     EXPONENTIAL,
+    EXTRA_MINUS,
+    EXTRA_PLUS,
     FAINT,
     FOLLOW,
     IN_ORDER,
     LARGEST,
     LOG_LIMIT,
     LOGISTIC,
-    NEEDED,
+    MINUS,
+    MOST_MINUS,
+    MOST_PLUS,
     NORMALISED,
-    RECOUNT,
+    PLUS,
     SLACK,
     SPENT,
     SQUARED,
+    _add,
+    _everyone,
     _heapify,
+    _next_column,
+    _shares,
     _sift,
     _take_out,
 )
 
-# What is known of points and columns while the rounds go on.
-State = namedtuple("State", "edges weights keys solved fresh rising heap where sums spans")
+# What is known of points and columns while the rounds go on; `pulls` are the points' weights times −ψ'.
+State = namedtuple("State", "edges weights pulls keys solved fresh rising heap where columns spans shares")
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -71,22 +80,23 @@ def loss_weight(loss, x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _balance(step, column, up, down, k, loss, values, edges, weights, extra):  # type: ignore[no-untyped-def]
+def _balance(step, j, loss, matrix, edges, weights, extra):  # type: ignore[no-untyped-def]
     """log S₊(δ) − log S₋(δ) of a column and its derivative; S± = Σ s|r|·(−ψ'(e + δr)) by sign of r."""
     zero = _log_weight(loss, 0.0)[0]
     # For each sign: the largest logarithm so far, the sum relative to it, and the sum of the slopes.
     top = (-np.inf, -np.inf)
     total = (0.0, 0.0)
     slope = (0.0, 0.0)
-    for q in range(-2 if extra > 0.0 else 0, len(column)):
-        if q < 0:  # the two pseudo-examples of the smoothing
-            r = up if q == -1 else -down
+    first = matrix.starts[j]
+    for p in range(first - 2 if extra > 0.0 else first, matrix.starts[j + 1]):
+        if p < first:  # the two pseudo-examples of the smoothing
+            r = matrix.up[j] if p == first - 1 else -matrix.down[j]
             z, dz = _log_weight(loss, step * r)
             z -= zero
             mass = extra
         else:
-            r = values[column[q]]
-            i = column[q] // k
+            r = matrix.across[p]
+            i = matrix.rows[p]
             mass = weights[i] * abs(r)
             if mass == 0.0:
                 continue
@@ -108,22 +118,21 @@ def _balance(step, column, up, down, k, loss, values, edges, weights, extra):  #
 @njit(nogil=True, cache=True, error_model="numpy")
 def _squared_step(j, matrix, edges, weights):  # type: ignore[no-untyped-def]
     """Least squares along one column."""
-    k = matrix.indices.shape[1]
     over, under = 0.0, 0.0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.places[p] // k
-        r = matrix.values[matrix.places[p]]
+        i, r = matrix.rows[p], matrix.across[p]
         over += weights[i] * r * (1.0 - edges[i])
         under += weights[i] * r * r
     return over / under if under > 0.0 else 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _extra(j, matrix, smoothing, epsilon):  # type: ignore[no-untyped-def]
-    """The mass of each pseudo-example of a column."""
-    if smoothing != NEEDED or matrix.n_plus[j] == 0 or matrix.n_minus[j] == 0:
-        return epsilon * min(matrix.up[j], matrix.down[j])
-    return 0.0
+def _next_step(step, value, slope, low, high, limit):  # type: ignore[no-untyped-def]
+    """Newton's step within the bracket and the limits; its middle where Newton would leave it."""
+    new = step - value / slope
+    if new != step and not (low < new < high):  # also where the slope vanished
+        new = 0.5 * (max(low, -limit) + min(high, limit))
+    return min(max(new, -limit), limit)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -136,20 +145,15 @@ def solve_column(j, loss, matrix, edges, weights, extra):  # type: ignore[no-unt
         return min(max(_squared_step(j, matrix, edges, weights), -limit), limit)
     low, high = -np.inf, np.inf
     step = 0.0
-    column, k = matrix.places[matrix.starts[j] : matrix.starts[j + 1]], matrix.indices.shape[1]
-    up, down, values = matrix.up[j], matrix.down[j], matrix.values
     for _ in range(100):
-        value, slope = _balance(step, column, up, down, k, loss, values, edges, weights, extra)
+        value, slope = _balance(step, j, loss, matrix, edges, weights, extra)
         if value == 0.0 or (step == limit and value > 0.0) or (step == -limit and value < 0.0):
             break
         if value > 0.0:
             low = step
         else:
             high = step
-        new = step - value / slope
-        if not (low < new < high):  # also where the slope vanished
-            new = 0.5 * (max(low, -limit) + min(high, limit))
-        new = min(max(new, -limit), limit)
+        new = _next_step(step, value, slope, low, high, limit)
         done = abs(new - step) <= 4e-16 * abs(new)
         step = new
         if done:
@@ -158,21 +162,77 @@ def solve_column(j, loss, matrix, edges, weights, extra):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def _sums_at(step, first, last, rows, across, pulls):  # type: ignore[no-untyped-def]
+    """S₊ and S₋ of the exponential loss at a step, without the pseudo-examples, and their derivatives."""
+    plus, minus = 0.0, 0.0
+    towards, away = 0.0, 0.0
+    for p in range(first, last):
+        r = across[p]
+        term = pulls[rows[p]] * r * np.exp(-step * r)
+        if r > 0.0:
+            plus += term
+            towards -= term * r
+        else:
+            minus -= term
+            away += term * r
+    return plus, minus, towards, away
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def solve_exponential(j, matrix, state, extra):  # type: ignore[no-untyped-def]
+    """As :func:`solve_column` by plain sums, which the state keeps; whether they were neither huge nor tiny.
+
+    Newton's step δ leaves an error of about f''δ²/2f', where f'' is at most a quarter of the square of the
+    span: the last step need not be checked by another round of exponentials.
+    """
+    up, down, columns, pulls = matrix.up[j], matrix.down[j], state.columns, state.pulls
+    limit, span = LOG_LIMIT / (up + down), state.spans[j, 1]
+    low, high, step = -np.inf, np.inf, 0.0
+    first, last, rows, across = matrix.starts[j], matrix.starts[j + 1], matrix.rows, matrix.across
+    for _ in range(100):
+        at, with_plus, with_minus = step, np.exp(-step * up), np.exp(step * down)
+        plus, minus, towards, away = _sums_at(step, first, last, rows, across, pulls)
+        all_plus, all_minus = plus + extra * with_plus, minus + extra * with_minus
+        if not (1e-200 < all_plus < 1e200 and 1e-200 < all_minus < 1e200):
+            return False
+        value = np.log(all_plus / all_minus)
+        slope = (towards - extra * with_plus * up) / all_plus - (away + extra * with_minus * down) / all_minus
+        if value == 0.0 or (step == limit and value > 0.0) or (step == -limit and value < 0.0):
+            break
+        if value > 0.0:
+            low = step
+        else:
+            high = step
+        step = _next_step(at, value, slope, low, high, limit)
+        if (span * (step - at)) ** 2 <= -1e-16 * slope * abs(step):
+            break
+    state.solved[j] = step
+    share = state.shares[j]
+    columns[j, AT], columns[j, EXTRA_PLUS], columns[j, EXTRA_MINUS] = (
+        at,
+        share * with_plus,
+        share * with_minus,
+    )
+    columns[j, PLUS] = columns[j, MOST_PLUS] = plus
+    columns[j, MINUS] = columns[j, MOST_MINUS] = minus
+    return True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _risk(loss, edges, weights):  # type: ignore[no-untyped-def]
-    total = 0.0
+    high, low = 0.0, 0.0
     for i in range(len(edges)):
-        total += weights[i] * loss_value(loss, edges[i])
-    return total
+        high, low = _add(high, low, weights[i] * loss_value(loss, edges[i]))
+    return high, low
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _drop(j, step, loss, matrix, edges, weights):  # type: ignore[no-untyped-def]
     """By how much a step lowers the risk."""
-    k = matrix.indices.shape[1]
     drop = 0.0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.places[p] // k
-        new = edges[i] + step * matrix.values[matrix.places[p]]
+        i = matrix.rows[p]
+        new = edges[i] + step * matrix.across[p]
         drop += weights[i] * (loss_value(loss, edges[i]) - loss_value(loss, new))
     return drop
 
@@ -185,7 +245,7 @@ def _spans(matrix):  # type: ignore[no-untyped-def]
     for j in range(m):
         least, most = (matrix.up[j], matrix.down[j]), (matrix.up[j], matrix.down[j])
         for p in range(matrix.starts[j], matrix.starts[j + 1]):
-            r = matrix.values[matrix.places[p]]
+            r = matrix.across[p]
             if r > 0.0:
                 least, most = (min(least[0], r), least[1]), (max(most[0], r), most[1])
             elif r < 0.0:
@@ -196,37 +256,52 @@ def _spans(matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sum_at_step(j, matrix, state):  # type: ignore[no-untyped-def]
-    """S₊ and S₋ of the exponential loss at the last solved step, and their largest since then."""
-    k = matrix.indices.shape[1]
-    step, plus, minus = state.solved[j], 0.0, 0.0
-    for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        r = matrix.values[matrix.places[p]]
-        i = matrix.places[p] // k
-        term = state.weights[i] * abs(r) * np.exp(-state.edges[i] - step * r)
-        if r > 0.0:
-            plus += term
-        else:
-            minus += term
-    state.sums[j, 0] = state.sums[j, 2] = plus
-    state.sums[j, 1] = state.sums[j, 3] = minus
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _step_bound(step, up, down, plus, minus, spans, extra):  # type: ignore[no-untyped-def]
-    """What the step of a column cannot exceed, by the exponential loss and S₊, S₋ at the last solved step.
+def _step_bound(at, plus, minus, least, most, limit):  # type: ignore[no-untyped-def]
+    """What the step of a column cannot exceed, by the exponential loss and S₊, S₋ at one step.
 
     Beyond that step log S₊ − log S₋ falls at least as fast as the least |r| say, before it at most as fast as
-    the largest. Infinity where the sums say nothing. (Numbers, not the whole matrix, for that costs more.)
+    the largest. Infinity where the sums say nothing. (Numbers alone: to hand an array over costs more.)
     """
-    plus += extra * np.exp(-step * up)
-    minus += extra * np.exp(step * down)
     if not (1e-200 < plus < 1e200 and 1e-200 < minus < 1e200):
         return np.inf
     ratio = np.log(plus / minus)
-    limit = LOG_LIMIT / (up + down)
-    bound = step + ratio / spans[0 if ratio > 0.0 else 1] + SLACK / spans[0]
+    bound = at + ratio / (least if ratio > 0.0 else most) + SLACK / least
     return min(max(bound, -limit), limit)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def new_state(edges, weights, matrix, rule):  # type: ignore[no-untyped-def]
+    """What is known of points with these edges, before any column is solved."""
+    m = len(edges)
+    pulls = np.empty(m)
+    for i in range(m):
+        pulls[i] = weights[i] * loss_weight(rule.loss, edges[i])
+    fresh, rising = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
+    columns, spans, shares = np.zeros((m, 8)), _spans(matrix), _shares(matrix, rule.smoothing)
+    keys, solved, heap, where = np.empty(m), np.empty(m), np.arange(m), np.arange(m)
+    return State(edges, weights, pulls, keys, solved, fresh, rising, heap, where, columns, spans, shares)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _solve(j, epsilon, matrix, rule, scale, state):  # type: ignore[no-untyped-def]
+    """The step of a column, and its key."""
+    extra = epsilon * state.shares[j]
+    if matrix.n_plus[j] + matrix.n_minus[j] == 0:
+        state.solved[j] = state.columns[j, AT] = -LOG_LIMIT / (matrix.up[j] + matrix.down[j])
+        state.columns[j, PLUS] = state.columns[j, MINUS] = 1.0
+    elif rule.loss != EXPONENTIAL or not solve_exponential(j, matrix, state, extra):
+        state.solved[j] = solve_column(j, rule.loss, matrix, state.edges, state.weights, extra)
+        state.columns[j, PLUS] = state.columns[j, MINUS] = np.inf
+    step = state.solved[j]
+    if rule.chooser != DECREASE:
+        return step * scale[j]
+    return _drop(j, rule.rate * step, rule.loss, matrix, state.edges, state.weights) if step > 0.0 else -1.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _overshoots(j, step, loss, matrix, state, extra):  # type: ignore[no-untyped-def]
+    """Whether a step is too long for a column."""
+    return _balance(step, j, loss, matrix, state.edges, state.weights, extra)[0] <= 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -237,73 +312,75 @@ def _value_general(touched, exact, matrix, rule, epsilon, scale, state, size):  
     keeps its old key; another keeps it where the old one still overshoots, which one evaluation tells, and
     is solved else.
     """
-    edges, weights, keys, solved, fresh, rising, heap, where, sums, spans = state
-    quick = rule.loss == EXPONENTIAL and rule.chooser == LARGEST
+    keys, fresh, columns, spans = state.keys, state.fresh, state.columns, state.spans
+    starts, rows, across, up, down = matrix.starts, matrix.rows, matrix.across, matrix.up, matrix.down
+    quick = rule.loss == EXPONENTIAL
     for q in range(len(touched)):
         j = touched[q]
         key = keys[j]
-        extra = _extra(j, matrix, rule.smoothing, epsilon)
         keep = not exact and rule.chooser == LARGEST
         bound = np.inf
         if keep and quick:
-            if sums[j, 0] < SPENT * sums[j, 2] or sums[j, 1] < SPENT * sums[j, 3]:
-                _sum_at_step(j, matrix, state)
-            bound = solved[j]
-            if matrix.n_plus[j] + matrix.n_minus[j] > 0:
-                up, down, span = matrix.up[j], matrix.down[j], (spans[j, 0], spans[j, 1])
-                bound = _step_bound(bound, up, down, sums[j, 0], sums[j, 1], span, extra)
+            plus, minus, at = columns[j, PLUS], columns[j, MINUS], columns[j, AT]
+            if plus < SPENT * columns[j, MOST_PLUS] or minus < SPENT * columns[j, MOST_MINUS]:
+                plus, minus, _, _ = _sums_at(at, starts[j], starts[j + 1], rows, across, state.pulls)
+                columns[j, PLUS] = columns[j, MOST_PLUS] = plus
+                columns[j, MINUS] = columns[j, MOST_MINUS] = minus
+            plus += epsilon * columns[j, EXTRA_PLUS]
+            minus += epsilon * columns[j, EXTRA_MINUS]
+            bound = _step_bound(at, plus, minus, spans[j, 0], spans[j, 1], LOG_LIMIT / (up[j] + down[j]))
         if bound < np.inf:
             fresh[j] = False
             key = max(key, bound * scale[j]) if size > 0 else bound * scale[j]
         elif keep:
             if fresh[j]:
                 fresh[j] = False
-                key += SLACK * scale[j] / (matrix.up[j] + matrix.down[j])
-            keep = not rising[j]
-            if not keep and rule.loss != SQUARED:
-                column, k = matrix.places[matrix.starts[j] : matrix.starts[j + 1]], matrix.indices.shape[1]
-                up, down, bound = matrix.up[j], matrix.down[j], key / scale[j]
-                found = _balance(bound, column, up, down, k, rule.loss, matrix.values, edges, weights, extra)
-                keep = found[0] <= 0.0
+                key += SLACK * scale[j] / (up[j] + down[j])
+            keep = not state.rising[j] or (
+                rule.loss != SQUARED
+                and _overshoots(j, key / scale[j], rule.loss, matrix, state, epsilon * state.shares[j])
+            )
         if not keep:
             fresh[j] = True
-            solved[j] = solve_column(j, rule.loss, matrix, edges, weights, extra)
-            if quick:
-                _sum_at_step(j, matrix, state)
-            if rule.chooser != DECREASE:
-                key = solved[j] * scale[j]
-            elif solved[j] > 0.0:
-                key = _drop(j, rule.rate * solved[j], rule.loss, matrix, edges, weights)
-            else:
-                key = -1.0
+            key = _solve(j, epsilon, matrix, rule, scale, state)
         if key != keys[j]:
             keys[j] = key  # one at a time: the others are in their places
             if size > 0:
-                _sift(heap, where, keys, where[j], size)
+                _sift(state.heap, state.where, keys, state.where[j], size)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _reweigh_general(j, step, quick, loss, matrix, state, stamp, t, touched):  # type: ignore[no-untyped-def]
-    """Move the edges of the points that have j as a neighbour; which columns that touches, and how."""
+def _reweigh_general(j, step, loss, matrix, state, stamp, t, touched, risk, mass):  # type: ignore[no-untyped-def]
+    """Move the edges of the points that have j as a neighbour; which columns that touches, and how.
+
+    The risk and the sum of the weights come and go as two numbers each.
+    """
     k = matrix.indices.shape[1]
-    edges, weights, rising, sums = state.edges, state.weights, state.rising, state.sums
-    change, lighter, good, bad = 0.0, 0.0, 0.0, 0.0
+    edges, weights, pulls, rising, columns = (
+        state.edges,
+        state.weights,
+        state.pulls,
+        state.rising,
+        state.columns,
+    )
+    good, bad = 0.0, 0.0
     n_touched = 0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.places[p] // k
-        move = step * matrix.values[matrix.places[p]]
-        weight = weights[i] * loss_weight(loss, edges[i])
-        if matrix.values[matrix.places[p]] > 0.0:
-            good += weight
-        elif matrix.values[matrix.places[p]] < 0.0:
-            bad += weight
+        i = matrix.rows[p]
+        old, move = pulls[i], step * matrix.across[p]
+        if matrix.across[p] > 0.0:
+            good += old
+        elif matrix.across[p] < 0.0:
+            bad += old
         if move == 0.0:
             continue
-        change -= weights[i] * loss_value(loss, edges[i])
+        risk = _add(risk[0], risk[1], -weights[i] * loss_value(loss, edges[i]))
         edges[i] += move
-        change += weights[i] * loss_value(loss, edges[i])
-        gain = weights[i] * loss_weight(loss, edges[i]) - weight
-        lighter += gain
+        risk = _add(risk[0], risk[1], weights[i] * loss_value(loss, edges[i]))
+        pulls[i] = weights[i] * loss_weight(loss, edges[i])
+        mass = _add(mass[0], mass[1], -old)
+        mass = _add(mass[0], mass[1], pulls[i])
+        gain = pulls[i] - old
         for c in range(k):
             j2 = matrix.indices[i, c]
             if j2 < 0:
@@ -318,11 +395,12 @@ def _reweigh_general(j, step, quick, loss, matrix, state, stamp, t, touched):  #
             # A heavier positive entry, or a lighter negative one, lengthens the step.
             r = matrix.values[i * k + c]
             rising[j2] |= r * move < 0.0
-            if quick:
-                side = 0 if r > 0.0 else 1
-                sums[j2, side] += gain * abs(r) * np.exp(-state.solved[j2] * r)
-                sums[j2, side + 2] = max(sums[j2, side + 2], sums[j2, side])
-    return change, lighter, min(good, bad) / (good + bad) if good + bad > 0.0 else 0.0, n_touched
+            if loss == EXPONENTIAL:
+                side = PLUS if r > 0.0 else MINUS
+                columns[j2, side] += gain * abs(r) * np.exp(-columns[j2, AT] * r)
+                most = side + MOST_PLUS - PLUS
+                columns[j2, most] = max(columns[j2, most], columns[j2, side])
+    return risk, mass, min(good, bad) / (good + bad) if good + bad > 0.0 else 0.0, n_touched
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -332,24 +410,19 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
     Gives the prototype, step and reject loss of each round, the risks, and the final edges.
     """
     m = len(weights)
-    edges = np.zeros(m)
-    total = _risk(rule.loss, edges, weights)
-    unit = loss_weight(rule.loss, 0.0)  # the weight of one example at the start
-    mass = 0.0
+    state = new_state(np.zeros(m), weights, matrix, rule)
+    risk, mass = _risk(rule.loss, state.edges, weights), (0.0, 0.0)
     for i in range(m):
-        mass += unit * weights[i]
-    followed = mass
-    epsilon = rule.epsilon * (mass / m if rule.smoothing == NORMALISED else unit)
-    heap, where, size = np.arange(m), np.arange(m), m
+        mass = _add(mass[0], mass[1], state.pulls[i])
+    followed = mass[0] + mass[1]
+    unit = loss_weight(rule.loss, 0.0)  # the weight of one example at the start
+    epsilon = rule.epsilon * (followed / m if rule.smoothing == NORMALISED else unit)
+    keys, fresh, heap, where, size = state.keys, state.fresh, state.heap, state.where, m
     touched, n_touched = np.arange(m), m
-    stamp = np.full(m, -1)
-    solved, keys = np.empty(m), np.empty(m)
-    fresh, seen, rising = np.zeros(m, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_)
-    quick = rule.loss == EXPONENTIAL and rule.chooser == LARGEST
-    state = State(edges, weights, keys, solved, fresh, rising, heap, where, np.zeros((m, 4)), _spans(matrix))
+    stamp, seen = np.full(m, -1), np.zeros(m, np.bool_)
     chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
     losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
-    risks[0] = total / m
+    risks[0] = (risk[0] + risk[1]) / m
     t, turn, ready, distinct = np.int64(0), 0, -1, 0
     exact, all_anew = t == 0, t == 0
     while t < rule.n_rounds and distinct < rule.n_wanted:
@@ -357,46 +430,34 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
         _value_general(touched[:n_touched], exact, matrix, rule, epsilon, scale, state, ordered)
         if all_anew:
             _heapify(heap, where, keys, size)
-        if rule.chooser == IN_ORDER:
-            while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
-                turn += 1
-            if turn == len(order):
-                break
-            j = order[turn]
-        elif size == 0 or keys[heap[0]] <= 0.0:
-            break
-        else:
-            j = heap[0]
         all_anew = False
+        j, turn = _next_column(rule, matrix, order, turn, heap, keys, size)
+        if j < 0:
+            break
         if (rule.chooser == IN_ORDER and ready != j) or not fresh[j]:
             ready = j
             touched[0], n_touched, exact = j, 1, True
             continue
         turn += 1
         ready = -1
-        chosen[t], steps[t] = j, rule.rate * solved[j]
+        chosen[t], steps[t] = j, rule.rate * state.solved[j]
         distinct += not seen[j]
         seen[j] = True
         if not rule.repeats and rule.chooser != IN_ORDER:
             size = _take_out(heap, where, keys, j, size)
-        change, lighter, losses[t], n_touched = _reweigh_general(
-            j, steps[t], quick, rule.loss, matrix, state, stamp, t, touched
+        risk, mass, losses[t], n_touched = _reweigh_general(
+            j, steps[t], rule.loss, matrix, state, stamp, t, touched, risk, mass
         )
-        total += change
-        mass += lighter
         t += 1
-        if t % RECOUNT == 0:
-            total = _risk(rule.loss, edges, weights)
-        risks[t] = total / m
+        risks[t] = (risk[0] + risk[1]) / m
         exact = False
         if rule.chooser == IN_ORDER:
             n_touched = 0
-        if rule.smoothing == NORMALISED and rule.loss != SQUARED and mass < FOLLOW * followed:
-            followed = max(mass, FAINT)
+        now = mass[0] + mass[1]
+        if rule.smoothing == NORMALISED and rule.loss != SQUARED and now < FOLLOW * followed:
+            followed = max(now, FAINT)
             epsilon = rule.epsilon * followed / m
             if rule.chooser != IN_ORDER:
-                n_touched, all_anew = size, True
-                for at in range(size):
-                    touched[at] = heap[at]
-                    rising[heap[at]] = True
-    return chosen[:t], steps[:t], losses[:t], risks[: t + 1], edges
+                n_touched, all_anew = _everyone(where, touched), True
+                state.rising[:] = True
+    return chosen[:t], steps[:t], losses[:t], risks[: t + 1], state.edges

@@ -21,17 +21,19 @@ EXPONENTIAL, LOGISTIC, SQUARED, MATSUSHITA = 0, 1, 2, 3
 LARGEST, DECREASE, IN_ORDER = 0, 1, 2  # choosers
 NEEDED, ALWAYS, NORMALISED = 0, 1, 2  # smoothing
 FOLLOW = 0.8  # the normalised smoothing follows the mean weight in steps of a fifth
-RECOUNT = 256  # rounds after which the risk is summed afresh
+# What is known of a column, in one line of memory: the sums of both signs, their largest since they were
+# summed afresh, the step at which they are taken (0 in the closed form), and the pseudo-examples there, by ε.
+PLUS, MINUS, MOST_PLUS, MOST_MINUS, AT, EXTRA_PLUS, EXTRA_MINUS, SPARE = 0, 1, 2, 3, 4, 5, 6, 7
 
-# The edge matrix: rows as a graph, and its columns (see `reverse_graph`).
-Matrix = namedtuple("Matrix", "indices codes starts places values up down n_plus n_minus")
+# The edge matrix: rows as a graph with values, and for each column its rows and values (see `reverse_graph`).
+Matrix = namedtuple("Matrix", "indices codes starts rows values across up down n_plus n_minus")
 # What a round does; numbers only.
 Rule = namedtuple("Rule", "loss chooser repeats n_rounds n_wanted smoothing epsilon rate")
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def reverse_graph(indices):  # type: ignore[no-untyped-def]
-    """For each point the places (row · k + column) where it is a neighbour, by ascending row."""
+def reverse_graph(indices, values):  # type: ignore[no-untyped-def]
+    """For each point the rows where it is a neighbour, ascending, and the values there (if any are given)."""
     m, k = indices.shape
     starts = np.zeros(m + 1, np.int64)
     for i in range(m):
@@ -40,17 +42,36 @@ def reverse_graph(indices):  # type: ignore[no-untyped-def]
                 starts[indices[i, t] + 1] += 1
     for j in range(m):
         starts[j + 1] += starts[j]
-    places = np.empty(starts[m], np.int64)
-    ends = np.empty(m, np.int64)
-    for j in range(m):
-        ends[j] = starts[j]
+    rows = np.empty(starts[m], np.int32)
+    across = np.empty(starts[m] if len(values) > 0 else 0)
+    ends = starts[:m].copy()
     for i in range(m):
         for t in range(k):
             j = indices[i, t]
             if j >= 0:
-                places[ends[j]] = i * k + t
+                rows[ends[j]] = i
+                if len(values) > 0:
+                    across[ends[j]] = values[i * k + t]
                 ends[j] += 1
-    return starts, places
+    return starts, rows, across
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _add(high, low, x):  # type: ignore[no-untyped-def]
+    """Add to a sum of two numbers, whose second is what rounding took from the first."""
+    now = high + x
+    part = now - high
+    return now, low + ((high - (now - part)) + (x - part))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _shares(matrix, smoothing):  # type: ignore[no-untyped-def]
+    """The mass of each pseudo-example of a column, as a multiple of ε."""
+    shares = np.zeros(len(matrix.up))
+    for j in range(len(shares)):
+        if smoothing != NEEDED or matrix.n_plus[j] == 0 or matrix.n_minus[j] == 0:
+            shares[j] = min(matrix.up[j], matrix.down[j])
+    return shares
 
 
 # -- a binary heap that knows where each column is ----------------------------------------------------
@@ -125,61 +146,76 @@ def _sift(heap, where, keys, at, size):  # type: ignore[no-untyped-def]
         _sift_down(heap, where, keys, at, size)
 
 
+@njit(nogil=True, cache=True, error_model="numpy")
+def _next_column(rule, matrix, order, turn, heap, keys, size):  # type: ignore[no-untyped-def]
+    """The column that may be next (−1: none lowers the risk), and the place in the order of the points."""
+    if rule.chooser == IN_ORDER:
+        while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
+            turn += 1
+        return (order[turn] if turn < len(order) else -1), turn
+    if size == 0 or keys[heap[0]] <= 0.0:
+        return -1, turn
+    return heap[0], turn
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _everyone(where, touched):  # type: ignore[no-untyped-def]
+    """All columns that are still there, as touched; their number."""
+    n_touched = 0
+    for j in range(len(where)):
+        if where[j] >= 0:
+            touched[n_touched] = j
+            n_touched += 1
+    return n_touched
+
+
 # -- columns of two values, exponential loss: everything in closed form --------------------------------
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _log_ratio(j, plus, minus, matrix, smoothing, epsilon):  # type: ignore[no-untyped-def]
-    """The logarithm whose (up + down)-th part is the step."""
-    if matrix.n_plus[j] + matrix.n_minus[j] == 0:
-        return -LOG_LIMIT
-    extra = 0.0
-    if smoothing != NEEDED or matrix.n_plus[j] == 0 or matrix.n_minus[j] == 0:
-        extra = epsilon * min(matrix.up[j], matrix.down[j])
-    ratio = np.log((matrix.up[j] * plus + extra) / (matrix.down[j] * minus + extra))
-    return min(max(ratio, -LOG_LIMIT), LOG_LIMIT)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _sum_column(j, matrix, w, sums):  # type: ignore[no-untyped-def]
-    """w⁺ and w⁻ afresh; the last two places are their largest since then, which bounds the rounding."""
-    k = matrix.indices.shape[1]
+def _sum_column(j, matrix, w, columns):  # type: ignore[no-untyped-def]
+    """w⁺ and w⁻ afresh."""
     plus, minus = 0.0, 0.0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.places[p] // k
+        i = matrix.rows[p]
         if matrix.codes[i] == matrix.codes[j]:
             plus += w[i]
         else:
             minus += w[i]
-    sums[j, 0] = sums[j, 2] = plus
-    sums[j, 1] = sums[j, 3] = minus
+    columns[j, PLUS] = columns[j, MOST_PLUS] = plus
+    columns[j, MINUS] = columns[j, MOST_MINUS] = minus
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _value_closed(touched, exact, anew, matrix, rule, epsilon, scale, w, sums, ratios, keys):  # type: ignore[no-untyped-def]
+def _value_closed(touched, exact, anew, matrix, rule, epsilon, scale, w, columns, ratios, keys):  # type: ignore[no-untyped-def]
     """New keys of the touched columns: exact ones, or upper bounds (never lower than the last, but anew).
 
-    Gives the columns back in place: those whose key rose, and their number.
+    The step of a column is the (up + down)-th part of its ratio, a logarithm. Gives the columns back in
+    place: those whose key rose, and their number.
     """
     rose = 0
     for q in range(len(touched)):
         j = touched[q]
-        if exact or sums[j, 0] < SPENT * sums[j, 2] or sums[j, 1] < SPENT * sums[j, 3]:
-            _sum_column(j, matrix, w, sums)
-        plus, minus = sums[j, 0], sums[j, 1]
-        ratio = _log_ratio(j, plus, minus, matrix, rule.smoothing, epsilon)
+        worn_plus = columns[j, PLUS] < SPENT * columns[j, MOST_PLUS]
+        if exact or worn_plus or columns[j, MINUS] < SPENT * columns[j, MOST_MINUS]:
+            _sum_column(j, matrix, w, columns)
+        up, down = matrix.up[j], matrix.down[j]
+        plus, minus, extra = columns[j, PLUS], columns[j, MINUS], epsilon * columns[j, EXTRA_PLUS]
+        ratio = -LOG_LIMIT
+        if columns[j, SPARE] > 0.0:  # somebody has this neighbour
+            ratio = np.log((up * plus + extra) / (down * minus + extra))
+            ratio = min(max(ratio, -LOG_LIMIT), LOG_LIMIT)
         if exact:
             ratios[j] = ratio
         else:
             ratio += SLACK
-        span = matrix.up[j] + matrix.down[j]
         if rule.chooser != DECREASE:
-            key = ratio * scale[j] / span
+            key = ratio * scale[j] / (up + down)
         elif ratio <= 0.0:
             key = -1.0
         else:
-            step = rule.rate * ratio / span
-            key = plus * (1.0 - np.exp(-step * matrix.up[j])) + minus * (1.0 - np.exp(step * matrix.down[j]))
+            step = rule.rate * ratio / (up + down)
+            key = plus * (1.0 - np.exp(-step * up)) + minus * (1.0 - np.exp(step * down))
             key += 0.0 if exact else SLACK * (plus + minus)
         if exact or anew or key > keys[j]:
             keys[j] = key
@@ -189,32 +225,36 @@ def _value_closed(touched, exact, anew, matrix, rule, epsilon, scale, w, sums, r
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _reweigh_closed(j, step, matrix, w, sums, alive, stamp, t, touched):  # type: ignore[no-untyped-def]
-    """Reweigh the points that have j as a neighbour, and add up the columns of their neighbours."""
+def _reweigh_closed(j, step, matrix, w, columns, alive, stamp, t, touched, high, low):  # type: ignore[no-untyped-def]
+    """Reweigh the points that have j as a neighbour, and add up the columns of their neighbours.
+
+    Gives the sum of all weights (in two numbers) and how many columns were touched.
+    """
     k = matrix.indices.shape[1]
     with_plus, with_minus = np.exp(-step * matrix.up[j]), np.exp(step * matrix.down[j])
-    change = 0.0
     n_touched = 0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.places[p] // k
+        i = matrix.rows[p]
         old = w[i]
         w[i] = max(old * (with_plus if matrix.codes[i] == matrix.codes[j] else with_minus), FAINT)
         gain = w[i] - old
-        change += gain
+        high, low = _add(high, low, -old)
+        high, low = _add(high, low, w[i])
         for c in range(k):
             j2 = matrix.indices[i, c]
             if j2 < 0:
                 break
             if alive[j2] < 0:
                 continue
-            side = 0 if matrix.codes[i] == matrix.codes[j2] else 1
-            sums[j2, side] += gain
-            sums[j2, side + 2] = max(sums[j2, side + 2], sums[j2, side])
+            side = PLUS if matrix.codes[i] == matrix.codes[j2] else MINUS
+            columns[j2, side] += gain
+            most = side + MOST_PLUS - PLUS
+            columns[j2, most] = max(columns[j2, most], columns[j2, side])
             if stamp[j2] != t:
                 stamp[j2] = t
                 touched[n_touched] = j2
                 n_touched += 1
-    return change, n_touched
+    return high, low, n_touched
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -224,45 +264,39 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
     Gives the prototype, step and reject loss of each round, the risks, and the final weights.
     """
     m = len(weights)
-    w, total = np.empty(m), 0.0
+    w, high, low = weights.copy(), 0.0, 0.0
     for i in range(m):
-        w[i] = weights[i]
-        total += w[i]
-    followed = total
-    epsilon = rule.epsilon * (total / m if rule.smoothing == NORMALISED else 1.0)
+        high, low = _add(high, low, w[i])
+    followed = high + low
+    epsilon = rule.epsilon * (followed / m if rule.smoothing == NORMALISED else 1.0)
     heap, where, size = np.arange(m), np.arange(m), m
     touched, n_touched = np.arange(m), m
     stamp = np.full(m, -1)
-    sums, ratios, keys = np.empty((m, 4)), np.empty(m), np.empty(m)
+    columns, ratios, keys = np.zeros((m, 8)), np.empty(m), np.empty(m)
+    columns[:, EXTRA_PLUS] = _shares(matrix, rule.smoothing)
+    columns[:, SPARE] = matrix.n_plus + matrix.n_minus
     fresh, seen = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
     chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
     losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
-    risks[0] = total / m
+    risks[0] = followed / m
     t, turn, ready, distinct = np.int64(0), 0, -1, 0
     exact, all_anew = t == 0, t == 0
     while t < rule.n_rounds and distinct < rule.n_wanted:
         for q in range(n_touched):
             fresh[touched[q]] = exact
         rose = _value_closed(
-            touched[:n_touched], exact, all_anew, matrix, rule, epsilon, scale, w, sums, ratios, keys
+            touched[:n_touched], exact, all_anew, matrix, rule, epsilon, scale, w, columns, ratios, keys
         )
         if all_anew:
             _heapify(heap, where, keys, size)
         elif rule.chooser != IN_ORDER:
             for q in range(rose):
                 _sift(heap, where, keys, where[touched[q]], size)
-        # Choose; a column whose key is an old bound is valued afresh first.
-        if rule.chooser == IN_ORDER:
-            while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
-                turn += 1
-            if turn == len(order):
-                break
-            j = order[turn]
-        elif size == 0 or keys[heap[0]] <= 0.0:
-            break
-        else:
-            j = heap[0]
         all_anew = False
+        j, turn = _next_column(rule, matrix, order, turn, heap, keys, size)
+        if j < 0:
+            break
+        # A column whose key is an old bound is valued afresh first.
         if (rule.chooser == IN_ORDER and ready != j) or not fresh[j]:
             ready = j
             touched[0], n_touched, exact = j, 1, True
@@ -271,18 +305,17 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
         ready = -1
         step = rule.rate * ratios[j] / (matrix.up[j] + matrix.down[j])
         chosen[t], steps[t] = j, step
-        losses[t] = min(sums[j, 0], sums[j, 1]) / (sums[j, 0] + sums[j, 1])
+        plus, minus = columns[j, PLUS], columns[j, MINUS]
+        losses[t] = min(plus, minus) / (plus + minus)
         distinct += not seen[j]
         seen[j] = True
         if not rule.repeats and rule.chooser != IN_ORDER:
             size = _take_out(heap, where, keys, j, size)
-        change, n_touched = _reweigh_closed(j, step, matrix, w, sums, where, stamp, t, touched)
-        total += change
+        high, low, n_touched = _reweigh_closed(
+            j, step, matrix, w, columns, where, stamp, t, touched, high, low
+        )
+        total = high + low
         t += 1
-        if t % RECOUNT == 0:
-            total = 0.0
-            for i in range(m):
-                total += w[i]
         risks[t] = total / m
         exact = False
         if rule.chooser == IN_ORDER:
@@ -292,7 +325,5 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
             followed = total
             epsilon = rule.epsilon * total / m
             if rule.chooser != IN_ORDER:
-                n_touched, all_anew = size, True
-                for at in range(size):
-                    touched[at] = heap[at]
+                n_touched, all_anew = _everyone(where, touched), True
     return chosen[:t], steps[:t], losses[:t], risks[: t + 1], w
