@@ -133,7 +133,7 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
     )
     columns = np.zeros((m, 8))
     columns[:, kernels.EXTRA_PLUS] = kernels._shares(matrix, rule.smoothing)
-    columns[:, kernels.SPARE] = matrix.n_plus + matrix.n_minus
+    columns[:, kernels.COUNT] = matrix.n_plus + matrix.n_minus
     unit = general.loss_weight(code, 0.0)
     alive, followed, epsilon = np.ones(m, bool), None, unit
     chosen, steps = [], []
@@ -167,18 +167,20 @@ def naive_rounds(edges, loss, chooser, smoothing, T):
 @pytest.mark.parametrize("smoothing", ["needed", "normalised"])
 @pytest.mark.parametrize(
     "loss,kernel",
-    [("exponential", None), ("exponential", "adaptive"), ("exponential", "gaussian"), ("logistic", None)],
-)
+    [("exponential", None), ("exponential", "adaptive"), ("exponential", "gaussian"), ("logistic", None),
+     ("logistic", "adaptive"), ("matsushita", "adaptive")],
+)  # fmt: skip
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_heap_chooses_as_the_naive_chooser_does(chooser, smoothing, loss, kernel, seed):
     same_rounds(multiclass(seed, m=60, weights=kernel), loss, chooser, smoothing)
 
 
 @pytest.mark.parametrize("smoothing", ["needed", "always", "normalised"])
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
 @pytest.mark.parametrize("kernel", ["adaptive", "gaussian"])
 @pytest.mark.parametrize("seed", [2, 3, 4])
-def test_bounds_by_running_sums_choose_as_the_naive_chooser_does(smoothing, kernel, seed):
-    same_rounds(multiclass(seed, m=150, k=11, weights=kernel), "exponential", "once", smoothing)
+def test_bounds_by_running_sums_choose_as_the_naive_chooser_does(smoothing, loss, kernel, seed):
+    same_rounds(multiclass(seed, m=150, k=11, weights=kernel), loss, "once", smoothing)
 
 
 def same_rounds(edges, loss, chooser, smoothing):

@@ -268,9 +268,7 @@ def edge_matrix(edges: Edges, with_values: bool = False) -> kernels.Matrix:
         values = _edges(indices, codes, edges.up, edges.down, np.ones(indices.shape)).values
     flat = np.zeros(0) if values is None else np.ravel(values)
     starts, rows, across = kernels.reverse_graph(indices, flat)
-    m = len(codes)
-    owners = np.repeat(np.arange(m), np.diff(starts))
-    signs = np.where(codes[rows] == codes[owners], 1, -1) if values is None else np.sign(across)
+    n_plus, n_minus = kernels.count_signs(starts, rows, across, codes)
     return kernels.Matrix(
         indices=indices,
         codes=codes,
@@ -280,8 +278,8 @@ def edge_matrix(edges: Edges, with_values: bool = False) -> kernels.Matrix:
         across=across,
         up=edges.up,
         down=edges.down,
-        n_plus=np.bincount(owners[signs > 0], minlength=m),
-        n_minus=np.bincount(owners[signs < 0], minlength=m),
+        n_plus=n_plus,
+        n_minus=n_minus,
     )
 
 

@@ -19,6 +19,7 @@ from lookalike.learn._leverage_kernels import (
     LARGEST,
     LOG_LIMIT,
     LOGISTIC,
+    LOWEST,
     MINUS,
     MOST_MINUS,
     MOST_PLUS,
@@ -162,41 +163,58 @@ def solve_column(j, loss, matrix, edges, weights, extra):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sums_at(step, first, last, rows, across, pulls):  # type: ignore[no-untyped-def]
-    """S₊ and S₋ of the exponential loss at a step, without the pseudo-examples, and their derivatives."""
-    plus, minus = 0.0, 0.0
-    towards, away = 0.0, 0.0
-    for p in range(first, last):
-        r = across[p]
-        term = pulls[rows[p]] * r * np.exp(-step * r)
-        if r > 0.0:
-            plus += term
-            towards -= term * r
-        else:
-            minus -= term
-            away += term * r
-    return plus, minus, towards, away
+def _pull(loss, x):  # type: ignore[no-untyped-def]
+    """−ψ'(x) of the exponential or the logistic loss, and by what part of it it falls there."""
+    if loss == EXPONENTIAL:
+        return np.exp(-x), 1.0
+    pull = 1.0 / (1.0 + np.exp(x))
+    return pull, 1.0 - pull
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve_exponential(j, matrix, state, extra):  # type: ignore[no-untyped-def]
+def _sums_at(step, first, last, loss, rows, across, edges, weights):  # type: ignore[no-untyped-def]
+    """S₊ and S₋ at a step without the pseudo-examples, their derivatives, and the least edge of the first."""
+    plus, minus, lowest = 0.0, 0.0, np.inf
+    towards, away = 0.0, 0.0
+    for p in range(first, last):
+        r, i = across[p], rows[p]
+        x = edges[i] + step * r
+        pull, part = _pull(loss, x)
+        term = weights[i] * r * pull
+        if r > 0.0:
+            plus += term
+            towards -= term * r * part
+            lowest = min(lowest, x)
+        else:
+            minus -= term
+            away += term * r * part
+    return plus, minus, towards, away, lowest
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def solve_by_sums(j, loss, matrix, state, extra):  # type: ignore[no-untyped-def]
     """As :func:`solve_column` by plain sums, which the state keeps; whether they were neither huge nor tiny.
 
-    Newton's step δ leaves an error of about f''δ²/2f', where f'' is at most a quarter of the square of the
-    span: the last step need not be checked by another round of exponentials.
+    Newton's step δ leaves an error of about f''δ²/2f', where f'' is at most half of the square of the span:
+    the last step need not be checked by another round of exponentials.
     """
-    up, down, columns, pulls = matrix.up[j], matrix.down[j], state.columns, state.pulls
-    limit, span = LOG_LIMIT / (up + down), state.spans[j, 1]
+    up, down, columns, spans = matrix.up[j], matrix.down[j], state.columns, state.spans
+    limit, unit = LOG_LIMIT / (up + down), 1.0 / _pull(loss, 0.0)[0]
     low, high, step = -np.inf, np.inf, 0.0
     first, last, rows, across = matrix.starts[j], matrix.starts[j + 1], matrix.rows, matrix.across
     for _ in range(100):
-        at, with_plus, with_minus = step, np.exp(-step * up), np.exp(step * down)
-        plus, minus, towards, away = _sums_at(step, first, last, rows, across, pulls)
+        at = step
+        plus, minus, towards, away, lowest = _sums_at(
+            at, first, last, loss, rows, across, state.edges, state.weights
+        )
+        (with_plus, falling), (with_minus, rising) = _pull(loss, at * up), _pull(loss, -at * down)
+        with_plus, with_minus = with_plus * unit, with_minus * unit
         all_plus, all_minus = plus + extra * with_plus, minus + extra * with_minus
         if not (1e-200 < all_plus < 1e200 and 1e-200 < all_minus < 1e200):
             return False
         value = np.log(all_plus / all_minus)
-        slope = (towards - extra * with_plus * up) / all_plus - (away + extra * with_minus * down) / all_minus
+        slope = (towards - extra * with_plus * falling * up) / all_plus
+        slope -= (away + extra * with_minus * rising * down) / all_minus
         if value == 0.0 or (step == limit and value > 0.0) or (step == -limit and value < 0.0):
             break
         if value > 0.0:
@@ -204,14 +222,13 @@ def solve_exponential(j, matrix, state, extra):  # type: ignore[no-untyped-def]
         else:
             high = step
         step = _next_step(at, value, slope, low, high, limit)
-        if (span * (step - at)) ** 2 <= -1e-16 * slope * abs(step):
+        if (spans[j, 1] * (step - at)) ** 2 <= -1e-16 * slope * abs(step):
             break
     state.solved[j] = step
-    share = state.shares[j]
-    columns[j, AT], columns[j, EXTRA_PLUS], columns[j, EXTRA_MINUS] = (
-        at,
-        share * with_plus,
-        share * with_minus,
+    columns[j, AT], columns[j, LOWEST] = at, min(lowest, at * up)
+    columns[j, EXTRA_PLUS], columns[j, EXTRA_MINUS] = (
+        state.shares[j] * with_plus,
+        state.shares[j] * with_minus,
     )
     columns[j, PLUS] = columns[j, MOST_PLUS] = plus
     columns[j, MINUS] = columns[j, MOST_MINUS] = minus
@@ -239,9 +256,12 @@ def _drop(j, step, loss, matrix, edges, weights):  # type: ignore[no-untyped-def
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _spans(matrix):  # type: ignore[no-untyped-def]
-    """For each column the least and the largest |r| of both signs added, those of the smoothing included."""
+    """For each column the least and the largest |r| of both signs added, and the least of the first.
+
+    Those of the smoothing are included.
+    """
     m = len(matrix.up)
-    spans = np.empty((m, 2))
+    spans = np.empty((m, 3))
     for j in range(m):
         least, most = (matrix.up[j], matrix.down[j]), (matrix.up[j], matrix.down[j])
         for p in range(matrix.starts[j], matrix.starts[j + 1]):
@@ -252,15 +272,16 @@ def _spans(matrix):  # type: ignore[no-untyped-def]
                 least, most = (least[0], min(least[1], -r)), (most[0], max(most[1], -r))
         spans[j, 0] = least[0] + least[1]
         spans[j, 1] = most[0] + most[1]
+        spans[j, 2] = least[0]
     return spans
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _step_bound(at, plus, minus, least, most, limit):  # type: ignore[no-untyped-def]
-    """What the step of a column cannot exceed, by the exponential loss and S₊, S₋ at one step.
+    """What the step of a column cannot exceed, by S₊ and S₋ at one step.
 
-    Beyond that step log S₊ − log S₋ falls at least as fast as the least |r| say, before it at most as fast as
-    the largest. Infinity where the sums say nothing. (Numbers alone: to hand an array over costs more.)
+    ``least`` and ``most`` are how fast log S₊ − log S₋ falls at least beyond that step and at most before it.
+    Infinity where the sums say nothing. (Numbers alone: to hand an array over costs more.)
     """
     if not (1e-200 < plus < 1e200 and 1e-200 < minus < 1e200):
         return np.inf
@@ -289,7 +310,7 @@ def _solve(j, epsilon, matrix, rule, scale, state):  # type: ignore[no-untyped-d
     if matrix.n_plus[j] + matrix.n_minus[j] == 0:
         state.solved[j] = state.columns[j, AT] = -LOG_LIMIT / (matrix.up[j] + matrix.down[j])
         state.columns[j, PLUS] = state.columns[j, MINUS] = 1.0
-    elif rule.loss != EXPONENTIAL or not solve_exponential(j, matrix, state, extra):
+    elif rule.loss > LOGISTIC or not solve_by_sums(j, rule.loss, matrix, state, extra):
         state.solved[j] = solve_column(j, rule.loss, matrix, state.edges, state.weights, extra)
         state.columns[j, PLUS] = state.columns[j, MINUS] = np.inf
     step = state.solved[j]
@@ -308,13 +329,15 @@ def _overshoots(j, step, loss, matrix, state, extra):  # type: ignore[no-untyped
 def _value_general(touched, exact, matrix, rule, epsilon, scale, state, size):  # type: ignore[no-untyped-def]
     """New keys of the touched columns, which move to their places in the heap (of ``size`` columns).
 
-    With the exponential loss running sums bound a step. With others a column whose step can only have shrunk
-    keeps its old key; another keeps it where the old one still overshoots, which one evaluation tells, and
-    is solved else.
+    With the exponential and the logistic loss running sums bound a step: how fast log S₊ − log S₋ falls is
+    told by the |r|, for the logistic loss by those of S₊ and by its least edge, since weights fall the slower
+    the lower the edge. With others a column whose step can only have shrunk keeps its old key; another keeps
+    it where the old one still overshoots, which one evaluation tells, and is solved else.
     """
     keys, fresh, columns, spans = state.keys, state.fresh, state.columns, state.spans
     starts, rows, across, up, down = matrix.starts, matrix.rows, matrix.across, matrix.up, matrix.down
-    quick = rule.loss == EXPONENTIAL
+    edges, weights = state.edges, state.weights
+    quick = rule.loss <= LOGISTIC and rule.chooser == LARGEST
     for q in range(len(touched)):
         j = touched[q]
         key = keys[j]
@@ -323,12 +346,18 @@ def _value_general(touched, exact, matrix, rule, epsilon, scale, state, size):  
         if keep and quick:
             plus, minus, at = columns[j, PLUS], columns[j, MINUS], columns[j, AT]
             if plus < SPENT * columns[j, MOST_PLUS] or minus < SPENT * columns[j, MOST_MINUS]:
-                plus, minus, _, _ = _sums_at(at, starts[j], starts[j + 1], rows, across, state.pulls)
+                plus, minus, _, _, lowest = _sums_at(
+                    at, starts[j], starts[j + 1], rule.loss, rows, across, edges, weights
+                )
                 columns[j, PLUS] = columns[j, MOST_PLUS] = plus
                 columns[j, MINUS] = columns[j, MOST_MINUS] = minus
+                columns[j, LOWEST] = min(lowest, at * up[j])
             plus += epsilon * columns[j, EXTRA_PLUS]
             minus += epsilon * columns[j, EXTRA_MINUS]
-            bound = _step_bound(at, plus, minus, spans[j, 0], spans[j, 1], LOG_LIMIT / (up[j] + down[j]))
+            least = spans[j, 0]
+            if rule.loss == LOGISTIC:
+                least = spans[j, 2] * _pull(LOGISTIC, columns[j, LOWEST])[1]
+            bound = _step_bound(at, plus, minus, least, spans[j, 1], LOG_LIMIT / (up[j] + down[j]))
         if bound < np.inf:
             fresh[j] = False
             key = max(key, bound * scale[j]) if size > 0 else bound * scale[j]
@@ -375,6 +404,7 @@ def _reweigh_general(j, step, loss, matrix, state, stamp, t, touched, risk, mass
         if move == 0.0:
             continue
         risk = _add(risk[0], risk[1], -weights[i] * loss_value(loss, edges[i]))
+        before = edges[i]
         edges[i] += move
         risk = _add(risk[0], risk[1], weights[i] * loss_value(loss, edges[i]))
         pulls[i] = weights[i] * loss_weight(loss, edges[i])
@@ -395,11 +425,18 @@ def _reweigh_general(j, step, loss, matrix, state, stamp, t, touched, risk, mass
             # A heavier positive entry, or a lighter negative one, lengthens the step.
             r = matrix.values[i * k + c]
             rising[j2] |= r * move < 0.0
+            if loss > LOGISTIC:
+                continue
+            at, side = columns[j2, AT] * r, PLUS if r > 0.0 else MINUS
             if loss == EXPONENTIAL:
-                side = PLUS if r > 0.0 else MINUS
-                columns[j2, side] += gain * abs(r) * np.exp(-columns[j2, AT] * r)
-                most = side + MOST_PLUS - PLUS
-                columns[j2, most] = max(columns[j2, most], columns[j2, side])
+                columns[j2, side] += gain * abs(r) * np.exp(-at)
+            else:
+                heavier = _pull(loss, edges[i] + at)[0] - _pull(loss, before + at)[0]
+                columns[j2, side] += weights[i] * abs(r) * heavier
+                if r > 0.0:
+                    columns[j2, LOWEST] = min(columns[j2, LOWEST], edges[i] + at)
+            most = side + MOST_PLUS - PLUS
+            columns[j2, most] = max(columns[j2, most], columns[j2, side])
     return risk, mass, min(good, bad) / (good + bad) if good + bad > 0.0 else 0.0, n_touched
 
 

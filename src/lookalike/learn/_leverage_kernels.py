@@ -22,8 +22,10 @@ LARGEST, DECREASE, IN_ORDER = 0, 1, 2  # choosers
 NEEDED, ALWAYS, NORMALISED = 0, 1, 2  # smoothing
 FOLLOW = 0.8  # the normalised smoothing follows the mean weight in steps of a fifth
 # What is known of a column, in one line of memory: the sums of both signs, their largest since they were
-# summed afresh, the step at which they are taken (0 in the closed form), and the pseudo-examples there, by ε.
-PLUS, MINUS, MOST_PLUS, MOST_MINUS, AT, EXTRA_PLUS, EXTRA_MINUS, SPARE = 0, 1, 2, 3, 4, 5, 6, 7
+# summed afresh, the step at which they are taken (0 in the closed form), the pseudo-examples there by ε, and
+# the least edge of S₊ there (in the closed form: how many points have this neighbour).
+PLUS, MINUS, MOST_PLUS, MOST_MINUS, AT, EXTRA_PLUS, EXTRA_MINUS, LOWEST = 0, 1, 2, 3, 4, 5, 6, 7
+COUNT = LOWEST
 
 # The edge matrix: rows as a graph with values, and for each column its rows and values (see `reverse_graph`).
 Matrix = namedtuple("Matrix", "indices codes starts rows values across up down n_plus n_minus")
@@ -54,6 +56,19 @@ def reverse_graph(indices, values):  # type: ignore[no-untyped-def]
                     across[ends[j]] = values[i * k + t]
                 ends[j] += 1
     return starts, rows, across
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def count_signs(starts, rows, across, codes):  # type: ignore[no-untyped-def]
+    """For each column the number of its positive and of its negative entries, by values or else by codes."""
+    m = len(starts) - 1
+    n_plus, n_minus = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    for j in range(m):
+        for p in range(starts[j], starts[j + 1]):
+            r = across[p] if len(across) > 0 else (1.0 if codes[rows[p]] == codes[j] else -1.0)
+            n_plus[j] += r > 0.0
+            n_minus[j] += r < 0.0
+    return n_plus, n_minus
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -202,7 +217,7 @@ def _value_closed(touched, exact, anew, matrix, rule, epsilon, scale, w, columns
         up, down = matrix.up[j], matrix.down[j]
         plus, minus, extra = columns[j, PLUS], columns[j, MINUS], epsilon * columns[j, EXTRA_PLUS]
         ratio = -LOG_LIMIT
-        if columns[j, SPARE] > 0.0:  # somebody has this neighbour
+        if columns[j, COUNT] > 0.0:  # somebody has this neighbour
             ratio = np.log((up * plus + extra) / (down * minus + extra))
             ratio = min(max(ratio, -LOG_LIMIT), LOG_LIMIT)
         if exact:
@@ -274,7 +289,7 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
     stamp = np.full(m, -1)
     columns, ratios, keys = np.zeros((m, 8)), np.empty(m), np.empty(m)
     columns[:, EXTRA_PLUS] = _shares(matrix, rule.smoothing)
-    columns[:, SPARE] = matrix.n_plus + matrix.n_minus
+    columns[:, COUNT] = matrix.n_plus + matrix.n_minus
     fresh, seen = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
     chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
     losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
