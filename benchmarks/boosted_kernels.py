@@ -93,7 +93,7 @@ def gathered(n: int, batch: int = 20_000, seed: int = 0) -> BlockMoments:
 def prepared(moments: BlockMoments) -> Callable[[], object]:
     """500 rounds on these moments, axes and base functions already made."""
     geo = geometry(moments, "auto")
-    bank, levels = moment_bank(geo, ridge_learners(geo, 0.0)), [s.level for s in geo.spaces]
+    bank, levels = moment_bank(geo, ridge_learners(geo)), [s.level for s in geo.spaces]
     rules = Rules(500, 1e-12)
     assert len(boost(bank, levels, rules).betas) == 500
     return lambda: boost(bank, levels, rules)

@@ -40,6 +40,7 @@ SELECTED = np.dtype(
     [
         ("block", np.int32),
         ("dim", np.int32),
+        ("ridge", np.float64),
         ("eigenvector", np.int32),
         ("weight", np.float64),
         ("alignment", np.float64),
@@ -69,8 +70,10 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
     levels : "auto", list of int or None, default="auto"
         How many principal components of a block its spaces take. "auto" is 16, 32, … 1024, no more than
         half the number of samples; None takes each block whole.
-    ridge : float, default=0
-        Ridge of the least-squares learner, relative to the mean variance of the space.
+    ridge : float or list of float, default=0
+        Ridge of the least-squares learner, relative to the mean variance of the space. Of several, every
+        space is offered with each, the strongest first: which one suits may differ from function to
+        function, and ``scoring="loo"`` can tell.
     order : {"eigen_first", "level_first", "space_first"}, default="eigen_first"
         Which loop is outside when candidates are tried: the target direction (Algorithm 1 as printed),
         the capacity of the spaces (as its text says), or the space.
@@ -114,7 +117,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
     alignments_ : array of shape (n_rounds_,)
         Centred alignment with the labels after every function.
     selected_ : structured array of shape (n_rounds_,)
-        For every function: block, dim, eigenvector (−1: initial), weight, alignment, gain.
+        For every function: block, dim, ridge, eigenvector (−1: initial), weight, alignment, gain.
     contributions_ : array of shape (n_blocks,)
         The share of each block in ``⟨K, K*⟩``: what each feature brought.
     means_, weights_ : list of arrays
@@ -144,7 +147,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "min_gain": [Interval(Real, 0, 1, closed="neither")],
         "levels": [StrOptions({"auto"}), "array-like", None],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="left"), list],
         "order": [StrOptions({"eigen_first", "level_first", "space_first"})],
         "select": [StrOptions({"first", "best"})],
         "initial": [StrOptions({"first", "best"})],
@@ -166,7 +169,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         n_rounds: int = 500,
         min_gain: float = 3e-4,
         levels: Any = "auto",
-        ridge: float = 0.0,
+        ridge: Any = 0.0,
         order: str = "eigen_first",
         select: str = "first",
         initial: str = "first",
@@ -339,9 +342,9 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
 
         What comes back: the space and the coefficients of every function, and what tells held-out places.
         """
-        geo = geometry(moments, self._levels())
+        geo = geometry(moments, self._levels(), np.atleast_1d(self.ridge).tolist())
         self.moments_, self.classes_ = moments, np.array(moments.classes)
-        learners = ridge_learners(geo, self.ridge)
+        learners = ridge_learners(geo)
         if self.solver == "convex":
             self._check_learner("solver='convex'")
             self._finish_convex(geo)
@@ -371,7 +374,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
             return smoother_bank(geo, self.moments_, blocks, labels, make, weights=weight, seed=seed)
         honest: LeaveOneOut | None = None
         if blocks is not None and labels is not None:
-            honest = LeaveOneOut(geo, self.moments_, blocks, labels, learners, self.ridge, weight)
+            honest = LeaveOneOut(geo, self.moments_, blocks, labels, learners, weight)
         if self.scoring == "loo":
             assert honest is not None
             return honest.bank(), None, honest.held_out
@@ -412,7 +415,8 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         spread = float(betas @ np.einsum("tc,tcd,td->t", G, bank.own[spaces], G))
         self.scale_ = self._scale(spread)
         G = G * (self.scale_ * np.sqrt(betas))[:, None]
-        self._record(path, owner, [geo.spaces[s].dim for s in spaces], brought)
+        taken = [geo.spaces[s] for s in spaces]
+        self._record(path, owner, [s.dim for s in taken], [s.ridge for s in taken], brought)
         self._fitted_ = fitted
         if fitted is not None:
             self._coefficients_ = (spaces, G)
@@ -438,7 +442,7 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         record.stop_reason = "no block can raise the alignment"
         dims = [geo.parts[b].stop - geo.parts[b].start for b in owner]
         self._fitted_ = None
-        self._record(record, owner, dims, brought)
+        self._record(record, owner, dims, [0.0] * len(owner), brought)
         self.sweeps_ = np.array(path)
         self._place(geo, components)
 
@@ -446,11 +450,14 @@ class BoostedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEsti
         """What makes the mean squared distance of training samples 1; ``spread`` is the kernel's trace."""
         return float(np.sqrt(self.moments_.weight / (2 * spread))) if self.rescale and spread > 0 else 1.0
 
-    def _record(self, path: Path, owner: Array, dims: Sequence[int], brought: Array) -> None:
+    def _record(
+        self, path: Path, owner: Array, dims: Sequence[int], ridges: Sequence[float], brought: Array
+    ) -> None:
         self.alignments_ = np.array(path.alignments)
         self._taken_ = {
             "block": np.asarray(owner, dtype=np.int32),
             "dim": np.asarray(dims, dtype=np.int32),
+            "ridge": np.asarray(ridges, dtype=np.float64),
             "eigenvector": np.asarray(path.eigens, dtype=np.int32),
             "weight": np.asarray(path.betas, dtype=np.float64),
         }

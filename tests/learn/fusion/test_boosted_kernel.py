@@ -284,7 +284,7 @@ def test_leave_one_out_values_against_brute_force():
     labels = Labels(oracle.Y)
     moments = BlockMoments([2, 2], [0, 1, 2]).update(GOLDEN, labels.indicators(slice(None)))
     geo = geometry(moments, None)
-    bank = LeaveOneOut(geo, moments, GOLDEN, labels, ridge_learners(geo, 0.0), 0.0).bank()
+    bank = LeaveOneOut(geo, moments, GOLDEN, labels, ridge_learners(geo)).bank()
     Q = (labels.indicators(slice(None)) - moments.mean[4:]) @ geo.root
     Z = np.zeros_like(Q)
     for i in range(9):
@@ -296,14 +296,14 @@ def test_leave_one_out_values_against_brute_force():
     np.testing.assert_allclose(bank.hit[0], Z.T @ Q, atol=1e-10)
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.5])
+@pytest.mark.parametrize("ridge", [0.0, 0.5, [0.1, 0.5]])
 @pytest.mark.parametrize("scoring", ["train", "loo"])
 def test_held_out_places_against_brute_force(ridge, scoring):
     model = BoostedKernel(levels=None, ridge=ridge, scoring=scoring, n_rounds=2, rescale=False)
     got = model.fit_held_out(GOLDEN, oracle.Y)
     block = GOLDEN[model.selected_["block"][0]]
     A = np.c_[np.ones(9), block]
-    punished = ridge * np.trace(np.cov(block.T) * 8) / 2 * np.diag([0.0, 1.0, 1.0])
+    punished = np.max(ridge) * np.trace(np.cov(block.T) * 8) / 2 * np.diag([0.0, 1.0, 1.0])
     Q = oracle.basis(oracle.indicators(oracle.Y))
     want = np.zeros_like(Q)
     for i in range(9):
@@ -316,6 +316,31 @@ def test_held_out_places_against_brute_force(ridge, scoring):
         GOLDEN, oracle.Y
     )
     np.testing.assert_allclose(model.transform(GOLDEN), again.transform(GOLDEN))
+
+
+@pytest.mark.parametrize("options", [{}, {"order": "level_first"}, {"select": "best"}])
+@pytest.mark.parametrize("scoring", ["train", "loo"])
+def test_several_ridges_are_offered_with_every_space(wine, options, scoring):
+    blocks, y = wine
+    options = {**options, "scoring": scoring, "min_gain": 1e-3, "rescale": False}
+    one = BoostedKernel(ridge=0.5, **options).fit(blocks, y)
+    same = BoostedKernel(ridge=[0.5, 0.5], **options).fit(blocks, y)
+    np.testing.assert_array_equal(one.transform(blocks), same.transform(blocks))
+    assert np.all(one.selected_["ridge"] == 0.5)
+
+    model = BoostedKernel(ridge=[0.01, 10.0, 0.5], **options).fit(blocks, y)
+    F, taken = model.transform(blocks), model.selected_
+    assert set(taken["ridge"]) <= {0.01, 0.5, 10.0} and len(set(taken["ridge"])) > 1
+    if not options.get("select"):
+        assert taken["ridge"][0] == 10.0  # the strongest is trusted most
+    Q = oracle.basis(oracle.indicators(y))
+    for t, record in enumerate(taken):  # every function is a ridge regression of some direction of Q
+        centred = blocks[record["block"]] - blocks[record["block"]].mean(0)
+        _, size, across = np.linalg.svd(centred, full_matrices=False)
+        Z, size = centred @ across[: record["dim"]].T, size[: record["dim"]] ** 2
+        base = Z / (size + record["ridge"] * size.mean()) @ (Z.T @ Q)
+        rest = F[:, t] - base @ np.linalg.lstsq(base, F[:, t], rcond=None)[0]
+        np.testing.assert_allclose(rest, 0, atol=1e-9 * np.abs(F[:, t]).max())
 
 
 def test_held_out_places_look_like_those_of_new_samples(wine):

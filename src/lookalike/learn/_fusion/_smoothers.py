@@ -151,7 +151,6 @@ class LeaveOneOut:
     blocks: Sequence[Array]
     labels: Labels
     learners: Sequence[Array]
-    ridge: float
     weights: Array | None = None
 
     def bank(self) -> Bank:
@@ -186,9 +185,8 @@ class LeaveOneOut:
     def _answers(self, s: int, inside: list[Array], Q: Array, share: Array) -> Array:
         space = self.geo.spaces[s]
         components = inside[space.block][:, : space.dim]
-        spread = self.geo.variances[space.block][: space.dim]
-        spread = spread + self.ridge * spread.mean()
-        h = (share * (1 / self.moments.weight + (components**2 / spread).sum(axis=1)))[:, None]
+        reach = (components**2 / self.geo.spread(space)).sum(axis=1)
+        h = (share * (1 / self.moments.weight + reach))[:, None]
         left = 1 - h
         value = (components @ self.learners[s] - h * Q) / np.where(left > 1e-8, left, 1.0)
         return np.where(left > 1e-8, value, 0.0)

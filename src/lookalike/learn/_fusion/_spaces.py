@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,11 +21,15 @@ LEVELS = (16, 32, 64, 128, 256, 512, 1024)  # the dimensions of the document
 
 @dataclass(frozen=True)
 class Space:
-    """The first ``dim`` principal components of a block; ``level`` is the rank of its capacity."""
+    """The first ``dim`` principal components of a block, and the ridge of least squares in them.
+
+    ``level`` is the rank of its capacity: fewer components before more, a stronger ridge before a weaker.
+    """
 
     block: int
     dim: int
     level: int
+    ridge: float = 0.0
 
 
 @dataclass
@@ -62,6 +66,11 @@ class Geometry:
         """The components of a space among all retained ones."""
         start = self.parts[space.block].start
         return slice(start, start + space.dim)
+
+    def spread(self, space: Space) -> Array:
+        """Sums of squares of its components, and its ridge, which is relative to their mean."""
+        spread = self.variances[space.block][: space.dim]
+        return spread + space.ridge * spread.mean()
 
 
 def _axes(scatter: Array, most: int | None, tolerance: float = 1e-12) -> tuple[Array, Array]:
@@ -107,7 +116,22 @@ def space_order(ranks: Sequence[int], levels: Any, weight: float) -> list[Space]
     return sorted(found, key=lambda s: (s.level, s.block))
 
 
-def geometry(moments: BlockMoments, levels: Any) -> Geometry:
+def with_ridges(spaces: Sequence[Space], ridges: Sequence[float]) -> list[Space]:
+    """Every space with every ridge, the strongest of a space first.
+
+    >>> [(s.block, s.dim, s.ridge) for s in with_ridges(space_order([20, 20], [16], 1000), [0.1, 1.0])]
+    [(0, 16, 1.0), (1, 16, 1.0), (0, 16, 0.1), (1, 16, 0.1)]
+    """
+    strongest = sorted(set(ridges), reverse=True)
+    made = [
+        replace(s, level=s.level * len(strongest) + rank, ridge=float(ridge))
+        for s in spaces
+        for rank, ridge in enumerate(strongest)
+    ]
+    return sorted(made, key=lambda s: (s.level, s.block))
+
+
+def geometry(moments: BlockMoments, levels: Any, ridges: Sequence[float] = (0.0,)) -> Geometry:
     """Principal axes, spaces and products of the blocks of ``moments``."""
     d = moments.n_features
     root = label_root(moments.products[d:, d:])
@@ -116,7 +140,7 @@ def geometry(moments: BlockMoments, levels: Any) -> Geometry:
     if isinstance(levels, str):
         most = min(max(LEVELS), half_of(moments.weight))
     pairs = [_axes(moments.products[cut, cut], most) for cut in moments.slices()]
-    spaces = space_order([len(v) for v, _ in pairs], levels, moments.weight)
+    spaces = with_ridges(space_order([len(v) for v, _ in pairs], levels, moments.weight), ridges)
     if not spaces:
         raise ValueError("No feature varies over the samples: there is nothing to learn from.")
     widest = [max((s.dim for s in spaces if s.block == b), default=0) for b in range(len(pairs))]
@@ -137,16 +161,9 @@ def geometry(moments: BlockMoments, levels: Any) -> Geometry:
     return Geometry(axes, variances, parts, crossed, hits, root, spaces)
 
 
-def ridge_learners(geo: Geometry, ridge: float) -> list[Array]:
-    """Coefficients, in principal components, of the least-squares fit of Q in every space.
-
-    ``ridge`` is relative to the mean variance of the space's components.
-    """
-    learners = []
-    for space in geo.spaces:
-        spread = geo.variances[space.block][: space.dim]
-        learners.append(geo.hits[geo.rows(space)] / (spread + ridge * spread.mean())[:, None])
-    return learners
+def ridge_learners(geo: Geometry) -> list[Array]:
+    """Coefficients, in principal components, of the least-squares fit of Q in every space."""
+    return [geo.hits[geo.rows(space)] / geo.spread(space)[:, None] for space in geo.spaces]
 
 
 def moment_bank(geo: Geometry, learners: Sequence[Array]) -> Bank:
