@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -95,15 +96,18 @@ def rounds_beside_graph(rounds: int = 1) -> None:
     building = seconds(lambda: graphs.append(KNNGraph.build(X, n_neighbors=K)))
     graph = graphs[0]
     small = KNNGraph(graph.indices[:1000] % 1000, graph.distances[:1000])
-    for kernel in ("uniform", "adaptive"):
-        core.boost(edges_of(small, y[:1000], kernel))
+    kinds = (("uniform", "exponential"), ("adaptive", "exponential"), ("adaptive", "logistic"))
+    for kernel, loss in kinds:
+        core.boost(edges_of(small, y[:1000], kernel), loss=loss)
         done: list[core.Rounds] = []
-        (taken,) = in_turns(
-            rounds,
-            lambda kernel=kernel, done=done: done.append(core.boost(edges_of(graph, y, kernel))),  # type: ignore[misc]
-        )
+
+        def boosted(kernel: str = kernel, loss: str = loss, done: list[core.Rounds] = done) -> None:
+            done.append(core.boost(edges_of(graph, y, kernel), loss=loss))
+
+        (taken,) = in_turns(rounds, boosted)
         note = f"{len(done[-1].chosen):,} rounds in {taken:.2f} s; graph {building:.1f} s"
-        row(f"boosting ({kernel} kernel) ÷ k-NN graph", taken / building, "≤ 0.1", note)
+        name = f"{kernel} kernel" + (", logistic loss" if loss == "logistic" else "")
+        row(f"boosting ({name}) ÷ k-NN graph", taken / building, "≤ 0.1", note)
 
 
 def literal(indices: np.ndarray, y: np.ndarray, n_classes: int) -> list[int]:
@@ -141,8 +145,8 @@ def literal_beside_rounds(m: int = 5000) -> None:
 
 def ring(m: int) -> tuple[np.ndarray, np.ndarray]:
     """Neighbours without a search: points on a ring, whose classes change along it."""
-    offsets = np.r_[1 : K // 2 + 2, -(K // 2) : 0][:K]
-    indices = ((np.arange(m)[:, None] + offsets) % m).astype(np.int32)
+    offsets = np.r_[1 : K // 2 + 2, -(K // 2) : 0][:K].astype(np.int32)
+    indices = (np.arange(m, dtype=np.int32)[:, None] + offsets) % np.int32(m)
     y = (np.random.default_rng(0).random(m) * 0.4 + np.arange(m) / 50).astype(np.int64) % CLASSES
     return indices, y
 
@@ -151,14 +155,15 @@ def growth() -> None:
     """Seconds of T rounds, less those of one, over T log T: it should not grow with T."""
     indices, y = ring(POINTS)
     edges = core.multiclass_edges(indices, y, CLASSES)
-    core.boost(edges, n_rounds=10)
-    most = len(core.boost(edges).chosen)
-    counts = [most // 8, most // 4, most // 2, most]
-    (start,) = in_turns(3, lambda: core.boost(edges, n_rounds=1))
-    taken = in_turns(3, *(lambda T=T: core.boost(edges, n_rounds=T) for T in counts))  # type: ignore[misc]
-    unit = [(t - start) / (T * np.log(T)) for t, T in zip(taken, counts)]
-    note = ", ".join(f"T = {T:,}: {t:.2f} s" for t, T in zip(taken, counts))
-    row("growth of time over T·log T, T → 8 T", unit[-1] / unit[0], "≤ 1", f"{note}; start {start:.2f} s")
+    for loss, name in (("exponential", ""), ("logistic", ", logistic loss")):
+        core.boost(edges, loss=loss, n_rounds=10)
+        most = len(core.boost(edges, loss=loss).chosen)
+        counts = [1, most // 8, most // 4, most // 2, most]
+        start, *taken = in_turns(3, *(partial(core.boost, edges, loss=loss, n_rounds=T) for T in counts))
+        unit = [(t - start) / (T * np.log(T)) for t, T in zip(taken, counts[1:])]
+        note = ", ".join(f"T = {T:,}: {t:.2f} s" for t, T in zip(taken, counts[1:]))
+        title = f"growth of time over T·log T, T → 8 T{name}"
+        row(title, unit[-1] / unit[0], "≤ 1", f"{note}; start {start:.2f} s")
 
 
 def peak() -> float:
@@ -173,7 +178,8 @@ def memory_of(kind: str, m: int) -> None:
         edges = core.multiclass_edges(indices, y, CLASSES)
         taken = seconds(lambda: core.boost(edges))
     else:
-        X, _ = samples(m)
+        # In one piece and in float32, so that the peak is the search's.
+        X = np.random.default_rng(0).standard_normal((m, DIM), dtype=np.float32)
         taken = seconds(lambda: KNNGraph.build(X, n_neighbors=K))
     print(f"{peak()} {taken}")
 
@@ -190,22 +196,23 @@ def grown(kind: str, sizes: tuple[int, int, int]) -> tuple[list[float], str]:
 
 
 def memory_rows(kind: str, name: str, sizes: tuple[int, int, int]) -> None:
-    """A million points would take the search an hour: their memory is drawn on from fewer."""
+    """Where three quarters of an hour of search are too much, a million points are drawn on from fewer."""
     gib, note = grown(kind, sizes)
     steps = (sizes[2] - sizes[0]) / (sizes[1] - sizes[0])
     ratio = (gib[2] - gib[0]) / (gib[1] - gib[0])
     title = f"memory of {name}: added by {sizes[2] - sizes[0]:,} points ÷ by {sizes[1] - sizes[0]:,}"
     row(title, ratio, f"≤ {steps:.0f} (linear)", note)
     million = gib[2] + (1_000_000 - sizes[2]) / (sizes[2] - sizes[0]) * (gib[2] - gib[0])
-    row(f"GiB for {name} of a million points", million, "≤ 24", "extrapolated from these three")
+    how = "measured, the last of these three" if sizes[2] == 1_000_000 else "extrapolated from these three"
+    row(f"GiB for {name} of a million points", million, "≤ 24", how)
 
 
 def memory() -> None:
-    memory_rows("boost", "boosting", (100_000, 200_000, 400_000))
+    memory_rows("boost", "boosting", (250_000, 500_000, 1_000_000))
 
 
 def search_memory() -> None:
-    memory_rows("search", "the graph's search", (12_500, 25_000, 50_000))
+    memory_rows("search", "the graph's search", (50_000, 100_000, 200_000))
 
 
 PARTS = {
