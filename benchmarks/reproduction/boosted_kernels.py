@@ -11,9 +11,7 @@ it measured in the cache and goes on where it stopped, so that a long run may be
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import boosted_kernels_features as flowers_features
+from boosted_kernels_labels import labels, standard
+from boosted_kernels_store import Store
 from boosted_kernels_tables import write_document
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import normalize
-from sklearn.svm import LinearSVC
 
 from _sets import known_set, vectors
 from lookalike.learn import (
@@ -45,71 +43,15 @@ ROOT = Path(__file__).parents[2]
 COSTS = (1.0, 10.0, 100.0)
 WIDTHS = (0.5, 1.0, 2.0)
 ROUNDS = (50, 100, 200, 300, 400, 500)
-SIZES = (16, 32, 64, 128)
 CAPS = (16, 32, 64, 128, 256)
-
-
-class Store:
-    """Results by key in a JSON file, and arrays beside it; a clock that says when to stop."""
-
-    sets: list[str]  # image sets that are asked for
-
-    def __init__(self, folder: Path, seconds: float) -> None:
-        self.folder, self.end = folder, time.monotonic() + seconds
-        folder.mkdir(parents=True, exist_ok=True)
-        self.file = folder / "results.json"
-        self.results: dict[str, Any] = self._kept()
-
-    def _kept(self) -> dict[str, Any]:
-        return json.loads(self.file.read_text()) if self.file.exists() else {}
-
-    def once(self, key: str, measure: Callable[[], Any]) -> Any:
-        if key not in self.results:
-            if time.monotonic() > self.end:
-                sys.exit(f"the time is over before {key}: run again to go on")
-            value = measure()
-            self.results = self._kept() | {key: value}  # another part may have written meanwhile
-            fresh = self.file.with_suffix(".new")
-            fresh.write_text(json.dumps(self.results, indent=0))
-            fresh.replace(self.file)
-            print(key, self.results[key], flush=True)
-        return self.results[key]
-
-    def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-        path = self.folder / f"{name}.npy"
-        if not path.exists():
-            if time.monotonic() > self.end:
-                sys.exit(f"the time is over before {name}: run again to go on")
-            np.save(path, make())
-        return np.load(path)
-
-
-def flower_paths(data: Path) -> list[Path]:
-    return sorted((data / "flowers17" / "images").glob("*.jpg"))
 
 
 def describe_flowers(data: Path, store: Store) -> list[np.ndarray]:
     """The seven χ² distance matrices."""
-    paths = flower_paths(data)
-    words = [
-        store.array(f"words{b}", lambda b=b: flowers_features.vocabulary(paths, bool(b))) for b in (0, 1)
+    tables = flowers_features.flower_tables(data, store)
+    return [
+        store.array(f"chi2-{i}", lambda t=t: flowers_features.chi2_distances(t)) for i, t in enumerate(tables)
     ]
-    chunks = []
-    for start in range(0, len(paths), 170):
-        part = paths[start : start + 170]
-        made = store.array(
-            f"flowers{start}", lambda part=part: np.hstack(flowers_features.histograms(part, words))
-        )
-        chunks.append(made)
-    joined = np.concatenate(chunks)
-    dims = [720, 256, 900, 177, 1000, 1000, 1764]
-    tables = np.split(joined, np.cumsum(dims)[:-1], axis=1)
-
-    def distances(table: np.ndarray) -> np.ndarray:
-        shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)
-        return flowers_features.chi2_distances(shares)
-
-    return [store.array(f"chi2-{i}", lambda t=t: distances(t)) for i, t in enumerate(tables)]
 
 
 def flower_split(groups: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,12 +75,6 @@ def across(matrices: list[np.ndarray], rows: np.ndarray, columns: np.ndarray) ->
 def gaussian(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
     squares = (A**2).sum(1)[:, None] + (B**2).sum(1) - 2 * A @ B.T
     return np.exp(-width * np.maximum(squares, 0))
-
-
-def standard(F: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
-    """Embeddings with mean squared distance 1 over the first."""
-    scale = np.sqrt(2 * F.var(axis=0).sum()) or 1.0
-    return [(E - F.mean(axis=0)) / scale for E in (F, *others)]
 
 
 def machine_accuracy(parts: list[np.ndarray], labels: list[np.ndarray]) -> dict[str, float]:
@@ -196,7 +132,7 @@ class Split:
 
     def __init__(self, data: Path, store: Store, seed: int) -> None:
         D = describe_flowers(data, store)
-        groups = store.array("twins", lambda: flowers_features.twins(flower_paths(data)))
+        groups = store.array("twins", lambda: flowers_features.twins(flowers_features.flower_paths(data)))
         parts = flower_split(groups, seed)
         y = np.arange(1360) // 80
         self.labels = [y[part] for part in parts]
@@ -407,104 +343,6 @@ def deep_measures(
     yield "concatenation", joined
     yield "boosted", boosted_space
     yield "fused", weighed
-
-
-# -- several labels at once ---------------------------------------------------------------------------
-
-
-def words_of_corel(data: Path, store: Store) -> dict[str, np.ndarray]:
-    """Eight histograms as in the document's VOC table: colours and textures, 16 to 128 words each."""
-    paths = known_set("corel1k", data).paths
-    out = {}
-    for kind in ("lab", "sift"):
-        table = store.array(f"words-{kind}", lambda k=kind: flowers_features.word_tables(paths, k, SIZES))
-        for size, part in zip(SIZES, np.split(table, np.cumsum(SIZES)[:-1], axis=1)):
-            out[f"{kind}{size}"] = part
-    return out
-
-
-def mosaics(y: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Images of one to three pictures side by side, to train, to tune and to test: members and labels.
-
-    No picture is in two of the parts. The histogram of a mosaic is the mean of those of its pictures.
-    """
-    rng = np.random.default_rng(seed)
-    parts = np.split(rng.permutation(len(y)), [len(y) * 3 // 8, len(y) // 2])
-    made = []
-    for part, n in zip(parts, (1000, 400, 1300)):
-        members = rng.choice(part, (n, 3))
-        count = rng.integers(1, 4, n)
-        weight = (np.arange(3) < count[:, None]) / count[:, None]
-        share = np.zeros((n, len(y)))
-        np.add.at(share, (np.arange(n)[:, None], members), weight)
-        made.append((share, (share @ np.eye(10)[y] > 0).astype(int)))
-    return made
-
-
-RIDGES = (0.01, 0.1, 1.0)
-LABELLED: dict[str, list[Any]] = {
-    "concatenation": [BlockConcatenation(standardize=False)],
-    "one-shot ridge": [OneShotKernel(ridge=ridge) for ridge in RIDGES],
-    "boosted, eigenvectors first": [BoostedKernel()],
-    "boosted, capacities first": [BoostedKernel(order="level_first")],
-    "boosted, best candidate": [BoostedKernel(select="best")],
-    "boosted, held out": [BoostedKernel(scoring="loo", ridge=ridge) for ridge in RIDGES],
-    "boosted, held out, best candidate": [
-        BoostedKernel(scoring="loo", select="best", ridge=ridge) for ridge in RIDGES
-    ],
-}
-
-JOINED = "boosted, held out, the concatenation as a ninth block"
-
-
-def labels(data: Path, store: Store, splits: int) -> None:
-    """Several labels for each image, in the manner of the document's VOC table."""
-    blocks = words_of_corel(data, store)
-    y = known_set("corel1k", data).classes.astype(int)
-    for seed in range(splits):
-        parts = mosaics(y, seed)
-        mixed = [[share @ block for block in blocks.values()] for share, _ in parts]
-        marks = [found for _, found in parts]
-        for s, name in enumerate(blocks):
-            alone = [[part[s]] for part in mixed]
-            store.once(
-                f"labels|{seed}|{name}", partial(mean_precision, alone, marks, LABELLED["concatenation"])
-            )
-        for name, models in LABELLED.items():
-            store.once(f"labels|{seed}|{name}", partial(mean_precision, mixed, marks, models))
-        joined = BlockConcatenation(standardize=False).fit(mixed[0])  # functions that see all features
-        nine = [[*part, joined.transform(part)] for part in mixed]
-        models = LABELLED["boosted, held out"]
-        store.once(f"labels|{seed}|{JOINED}", partial(mean_precision, nine, marks, models))
-
-
-def mean_precision(
-    parts: list[list[np.ndarray]], marks: list[np.ndarray], models: list[Any]
-) -> dict[str, float]:
-    """Linear machines, one for each label; mean of the average precisions on the last part.
-
-    The model and the cost are those of the highest mean on the second part.
-    """
-    found: list[tuple[float, float, list[float]]] = []
-    for model in models:
-        if getattr(model, "scoring", "train") == "loo":
-            first = model.fit_held_out(parts[0], marks[0])
-        else:
-            first = model.fit(parts[0], marks[0]).transform(parts[0])
-        F, V, T = standard(first, *map(model.transform, parts[1:]))
-        for cost in (0.1, 1.0, 10.0, 100.0):
-            judges = [LinearSVC(C=cost, class_weight="balanced").fit(F, column) for column in marks[0].T]
-            held, test = (precisions(judges, E, L) for E, L in ((V, marks[1]), (T, marks[2])))
-            found.append((float(np.mean(held)), cost, test))
-    _, cost, test = max(found, key=lambda one: one[0])
-    return {"mean": float(np.mean(test)), "C": cost, **{str(c): v for c, v in enumerate(test)}}
-
-
-def precisions(judges: list[LinearSVC], E: np.ndarray, L: np.ndarray) -> list[float]:
-    return [
-        float(average_precision_score(column, judge.decision_function(E)))
-        for column, judge in zip(L.T, judges)
-    ]
 
 
 PARTS: dict[str, Callable[..., Any]] = {

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import PIL.Image
+from boosted_kernels_store import Store
 from sklearn.cluster import MiniBatchKMeans
 
 from lookalike.features import ColorHistogram, DenseSift, Hog, foreground
@@ -159,3 +160,22 @@ def word_tables(paths: list[Path], kind: str, sizes: tuple[int, ...]) -> np.ndar
         counts = [np.bincount(words_of(values, w), minlength=len(w)) / len(values) for w in words]
         rows.append(np.concatenate(counts))
     return np.stack(rows)
+
+
+def flower_paths(data: Path) -> list[Path]:
+    return sorted((data / "flowers17" / "images").glob("*.jpg"))
+
+
+def flower_tables(data: Path, store: Store) -> list[np.ndarray]:
+    """The seven histograms of every flower, each a table of shares."""
+    paths = flower_paths(data)
+    words = [store.array(f"words{b}", lambda b=b: vocabulary(paths, bool(b))) for b in (0, 1)]
+    chunks = []
+    for start in range(0, len(paths), 170):
+        part = paths[start : start + 170]
+        made = store.array(f"flowers{start}", lambda part=part: np.hstack(histograms(part, words)))
+        chunks.append(made)
+    joined = np.concatenate(chunks)
+    dims = [720, 256, 900, 177, 1000, 1000, 1764]
+    tables = np.split(joined, np.cumsum(dims)[:-1], axis=1)
+    return [table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12) for table in tables]
