@@ -129,11 +129,17 @@ def _squared_step(j, matrix, edges, weights):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _next_step(step, value, slope, low, high, limit):  # type: ignore[no-untyped-def]
-    """Newton's step within the bracket and the limits; its middle where Newton would leave it."""
+    """Newton's step within limits and a bracket, which narrows; its middle where Newton would leave it."""
+    if value == 0.0:
+        return step, low, high
+    if value > 0.0:
+        low = step
+    else:
+        high = step
     new = step - value / slope
     if new != step and not (low < new < high):  # also where the slope vanished
         new = 0.5 * (max(low, -limit) + min(high, limit))
-    return min(max(new, -limit), limit)
+    return min(max(new, -limit), limit), low, high
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -148,16 +154,9 @@ def solve_column(j, loss, matrix, edges, weights, extra):  # type: ignore[no-unt
     step = 0.0
     for _ in range(100):
         value, slope = _balance(step, j, loss, matrix, edges, weights, extra)
-        if value == 0.0 or (step == limit and value > 0.0) or (step == -limit and value < 0.0):
-            break
-        if value > 0.0:
-            low = step
-        else:
-            high = step
-        new = _next_step(step, value, slope, low, high, limit)
-        done = abs(new - step) <= 4e-16 * abs(new)
-        step = new
-        if done:
+        before = step
+        step, low, high = _next_step(before, value, slope, low, high, limit)
+        if abs(step - before) <= 4e-16 * abs(step):
             break
     return step
 
@@ -215,13 +214,7 @@ def solve_by_sums(j, loss, matrix, state, extra):  # type: ignore[no-untyped-def
         value = np.log(all_plus / all_minus)
         slope = (towards - extra * with_plus * falling * up) / all_plus
         slope -= (away + extra * with_minus * rising * down) / all_minus
-        if value == 0.0 or (step == limit and value > 0.0) or (step == -limit and value < 0.0):
-            break
-        if value > 0.0:
-            low = step
-        else:
-            high = step
-        step = _next_step(at, value, slope, low, high, limit)
+        step, low, high = _next_step(at, value, slope, low, high, limit)
         if (spans[j, 1] * (step - at)) ** 2 <= -1e-16 * slope * abs(step):
             break
     state.solved[j] = step
@@ -468,15 +461,13 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
         if all_anew:
             _heapify(heap, where, keys, size)
         all_anew = False
-        j, turn = _next_column(rule, matrix, order, turn, heap, keys, size)
+        j, turn, settled = _next_column(rule, matrix, order, turn, ready, fresh, heap, keys, size)
         if j < 0:
             break
-        if (rule.chooser == IN_ORDER and ready != j) or not fresh[j]:
-            ready = j
-            touched[0], n_touched, exact = j, 1, True
+        if not settled:
+            ready, touched[0], n_touched, exact = j, j, 1, True
             continue
-        turn += 1
-        ready = -1
+        turn, ready = turn + 1, -1
         chosen[t], steps[t] = j, rule.rate * state.solved[j]
         distinct += not seen[j]
         seen[j] = True

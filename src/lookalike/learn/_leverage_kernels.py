@@ -162,15 +162,19 @@ def _sift(heap, where, keys, at, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _next_column(rule, matrix, order, turn, heap, keys, size):  # type: ignore[no-untyped-def]
-    """The column that may be next (−1: none lowers the risk), and the place in the order of the points."""
+def _next_column(rule, matrix, order, turn, ready, fresh, heap, keys, size):  # type: ignore[no-untyped-def]
+    """The column that may be next (−1: none lowers the risk), the place in the order of the points, and
+    whether the column is settled: one whose key is an old bound is valued afresh first.
+    """
+    j = -1
     if rule.chooser == IN_ORDER:
         while turn < len(order) and matrix.n_plus[order[turn]] + matrix.n_minus[order[turn]] == 0:
             turn += 1
-        return (order[turn] if turn < len(order) else -1), turn
-    if size == 0 or keys[heap[0]] <= 0.0:
-        return -1, turn
-    return heap[0], turn
+        if turn < len(order):
+            j = order[turn]
+    elif size > 0 and keys[heap[0]] > 0.0:
+        j = heap[0]
+    return j, turn, j >= 0 and fresh[j] and (rule.chooser != IN_ORDER or ready == j)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -308,16 +312,13 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
             for q in range(rose):
                 _sift(heap, where, keys, where[touched[q]], size)
         all_anew = False
-        j, turn = _next_column(rule, matrix, order, turn, heap, keys, size)
+        j, turn, settled = _next_column(rule, matrix, order, turn, ready, fresh, heap, keys, size)
         if j < 0:
             break
-        # A column whose key is an old bound is valued afresh first.
-        if (rule.chooser == IN_ORDER and ready != j) or not fresh[j]:
-            ready = j
-            touched[0], n_touched, exact = j, 1, True
+        if not settled:
+            ready, touched[0], n_touched, exact = j, j, 1, True
             continue
-        turn += 1
-        ready = -1
+        turn, ready = turn + 1, -1
         step = rule.rate * ratios[j] / (matrix.up[j] + matrix.down[j])
         chosen[t], steps[t] = j, step
         plus, minus = columns[j, PLUS], columns[j, MINUS]
