@@ -21,6 +21,7 @@ from lookalike.learn import BlockConcatenation, BoostedKernel, OneShotKernel
 
 SIZES = (16, 32, 64, 128)
 COSTS = (0.01, 0.1, 1.0, 10.0, 30.0)
+CAPS = (SIZES[:2], SIZES[:3], SIZES)
 RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 INPUTS = {"histograms": np.asarray, "square roots": np.sqrt}
 HELD_OUT = {"scoring": "loo", "keep_moments": False}
@@ -29,9 +30,11 @@ WITH_ALL = {"boosted, held out, the concatenation as one more block", WHOLE}
 METHODS: dict[str, list[Any]] = {
     "concatenation": [BlockConcatenation(standardize=False)],
     "one-shot ridge": [OneShotKernel(ridge=ridge) for ridge in RIDGES],
-    "boosted, eigenvectors first": [BoostedKernel(keep_moments=False)],
-    "boosted, capacities first": [BoostedKernel(order="level_first", keep_moments=False)],
-    "boosted, best candidate": [BoostedKernel(select="best", keep_moments=False)],
+    "boosted, eigenvectors first": [BoostedKernel(levels=cut, keep_moments=False) for cut in CAPS],
+    "boosted, capacities first": [
+        BoostedKernel(levels=cut, order="level_first", keep_moments=False) for cut in CAPS
+    ],
+    "boosted, best candidate": [BoostedKernel(levels=cut, select="best", keep_moments=False) for cut in CAPS],
     "boosted, held out": [BoostedKernel(ridge=ridge, **HELD_OUT) for ridge in RIDGES[1:4]],
     "boosted, held out, best candidate": [
         BoostedKernel(ridge=ridge, select="best", **HELD_OUT) for ridge in RIDGES[1:4]
@@ -140,11 +143,12 @@ def mean_precision(
             first = model.fit_held_out(parts[0], marks[0])
         else:
             first = model.fit(parts[0], marks[0]).transform(parts[0])
-        F, V, T = standard(first, *map(model.transform, parts[1:]))
+        placed = [first, *map(model.transform, parts[1:])]
+        F, V, T = standard(*narrow(placed))
         for cost in COSTS:
             judges = [LinearSVC(C=cost, class_weight="balanced").fit(F, column) for column in marks[0].T]
             held, test = (precisions(judges, E, L) for E, L in ((V, marks[1]), (T, marks[2])))
-            found.append((float(np.mean(held)), cost, F.shape[1], test))
+            found.append((float(np.mean(held)), cost, first.shape[1], test))
     held, cost, width, test = max(found, key=lambda one: one[0])
     values = {str(c): v for c, v in enumerate(test)}
     return {"mean": float(np.mean(test)), "tuned": held, "C": cost, "columns": width, **values}
