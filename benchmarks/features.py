@@ -71,13 +71,15 @@ class Inside:
     """The default network with threads inside onnxruntime instead of threads of ours."""
 
     def __init__(self, threads: int, batch: int) -> None:
-        from lookalike.features._efficientnet_lite0 import _model
+        from lookalike.features._efficientnet_lite0 import EfficientNetLite0, network
         from lookalike.features._network import import_onnxruntime
 
         onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
-        self.session = onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            network(EfficientNetLite0.revision), options, providers=["CPUExecutionProvider"]
+        )
         self.batch = batch
 
     def __call__(self, paths: Sequence[Path]) -> None:

@@ -38,7 +38,7 @@ SETS = ("corel1k", "flowers17", "scene15")
 LABELS = (1, 2, 5, 10, 20, 60)
 FEWER = 10  # draws of what is asked beside the main comparison
 SLOW = ("new images", "unseen classes", "unseen elsewhere", "suggested labels", "fused")
-MORE = ("gist", "hog", "local-binary-patterns")  # features that are fused with the default one
+MORE = ("efficientnet-lite0-layers", "hog", "local-binary-patterns", "color-histogram")  # fused with the default
 ONLY = {"all prototypes": (20, 60), "suggested labels": (1,)}  # labels a class where it is not all of them
 Measure = Callable[[Task], Row]
 

@@ -278,6 +278,17 @@ def test_learn_fuses_features_and_says_what_each_brought(collection, terminal, o
     assert "blue" in json.dumps(explained)
 
 
+def test_learn_takes_all_vectors_that_were_indexed_besides_the_default(collection, terminal):
+    terminal("label", "from-folders")
+    alone = terminal.json("learn", "--folds", 2)
+    assert (alone["name"], alone["feature"], alone["brought"]) == ("default", "efficientnet-lite0", None)
+    terminal("index", "--feature", "efficientnet-lite0", "--feature", "color-histogram", "-f", "dense-sift")
+    fused = terminal.json("learn", "--folds", 2)
+    assert (fused["name"], fused["feature"]) == ("default", "joined")
+    assert set(fused["brought"]) == {"efficientnet-lite0", "color-histogram"}
+    assert terminal.json("learn", "--feature", "efficientnet-lite0", "--no-judge")["brought"] is None
+
+
 def test_features_that_cannot_be_fused(collection, terminal):
     terminal("label", "from-folders")
     assert "two or more" in terminal.error("learn", "--features", "color-histogram")

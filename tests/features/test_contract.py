@@ -116,6 +116,7 @@ FINGERPRINTS = {
     "color-histogram": "89973767db1890f7095f1b7e",
     "dense-sift": "c436bff51362988e65b7d9d4",
     "efficientnet-lite0": "f4285d1e205e097a4717a746",
+    "efficientnet-lite0-layers": "c4c34b620be4f7db2f27f400",
     "gist": "5060d4c6143ecf7ee330afff",
 }
 

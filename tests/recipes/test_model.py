@@ -156,6 +156,13 @@ def test_presets_are_plain_data_and_can_be_made(recipe):
     assert recipe.about
 
 
+def test_the_best_recipe_fuses_what_its_blocks_say():
+    best = get_recipe("best")
+    joined = best.make_feature()
+    assert best.steps[0][1]["blocks"] == [list(span) for span in joined.spans]
+    assert joined.parts[0].name == get_recipe().feature
+
+
 @pytest.mark.parametrize(
     ("data", "says"),
     [

@@ -16,7 +16,8 @@ import onnx
 from sklearn.datasets import load_sample_image
 
 from lookalike.features import ColorGrid, ColorHistogram, DenseSift, Gist
-from lookalike.features._efficientnet_lite0 import _model
+from lookalike.features._efficientnet_lite0 import EfficientNetLite0
+from lookalike.features._efficientnet_lite0 import network as lite0
 from lookalike.features._grid import axis
 from lookalike.features._network import import_onnxruntime
 from lookalike.features._pixels import fit
@@ -27,7 +28,7 @@ HEIGHT, WIDTH = IMAGE.shape[:2]
 
 def network(ax):
     """Mean answer of the 1280 maps in each of 7 × 7 cells, over the picture."""
-    model = onnx.load_from_string(_model())
+    model = onnx.load_from_string(lite0(EfficientNetLite0.revision))
     model.graph.node[-1].CopyFrom(
         onnx.helper.make_node("Identity", [model.graph.node[-1].input[0]], ["features"])
     )

@@ -65,19 +65,31 @@ def learn(
 ) -> None:
     """Learn a model from the labels of a collection, judge it, and write its report.
 
+    Without options it learns from the vectors of the default feature, together with those of all others that
+    were indexed. The recipe 'best' computes some more first, and is a few points better.
+
     Features that the recipe looks at and the collection lacks are computed first.
     """
     from lookalike.cli._open import open_collection
     from lookalike.cli._output import emit_json, open_page
     from lookalike.errors import LookalikeError
-    from lookalike.recipes import fused_recipe, get_recipe, learn_collection, missing_features
+    from lookalike.recipes import (
+        fused_recipe,
+        get_recipe,
+        learn_collection,
+        missing_features,
+        usual_recipe,
+    )
 
     opened = open_collection(collection)
     if features is not None and (feature is not None or recipe != "default"):
         raise LookalikeError("--features makes a recipe of its own: leave out --recipe and --feature.")
-    chosen = (
-        fused_recipe(features.split(",")) if features is not None else get_recipe(recipe, feature=feature)
-    )
+    if features is not None:
+        chosen = fused_recipe(features.split(","))
+    elif recipe == "default" and feature is None:
+        chosen = usual_recipe(opened)
+    else:
+        chosen = get_recipe(recipe, feature=feature)
     # Not before there are labels: computing takes longer than saying that they are missing.
     if missing := missing_features(opened, chosen.make_feature()) if len(opened.labels()) else []:
         with reporting(progress, unit="images") as report_step:

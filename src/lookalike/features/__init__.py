@@ -4,6 +4,7 @@ from lookalike.features._color_grid import ColorGrid
 from lookalike.features._color_histogram import ColorHistogram
 from lookalike.features._color_texture import ColorTexture
 from lookalike.features._dense_sift import DenseSift
+from lookalike.features._efficientnet_layers import EfficientNetLite0Layers
 from lookalike.features._efficientnet_lite0 import EfficientNetLite0
 from lookalike.features._feature import Feature
 from lookalike.features._foreground import foreground
@@ -23,6 +24,7 @@ __all__ = [
     "ColorTexture",
     "DenseSift",
     "EfficientNetLite0",
+    "EfficientNetLite0Layers",
     "Feature",
     "FeatureInfo",
     "Gist",

@@ -5,6 +5,9 @@ The network (reference [1] of ``EfficientNetLite0``): a 3×3 stem of stride 2; s
 a 1×1 head; the mean over all positions. Every activation is ReLU6, there is no squeeze-and-excitation,
 paddings are TensorFlow's "same" (the odd pixel goes right and down), and each batch normalisation
 is folded into the convolution before it.
+
+In place of the head, a graph can end in the means and deviations, over all positions, of what the later
+blocks pass on.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ STAGES = (
 )
 BATCH_NORM_EPSILON = 1e-3
 MEAN, DEVIATION = 127.0, 128.0
+LATE = 80  # channels, from which a block is one of the later ones
+N_CHANNELS_LATE = sum(count * out for count, _, _, out in STAGES if out >= LATE)
 
 
 class _Builder:
@@ -83,9 +88,21 @@ class _Builder:
         y = self.convolution(self.relu6(y), f"{name}._project_conv", f"{name}._bn2")
         return self.add("Add", [y, x]) if stride == 1 and channels[0] == channels[1] else y
 
+    def moments(self, layers: list[str], output: str) -> None:
+        """The means over all positions of each channel of some layers, then the deviations of each."""
+        means = [self.add("ReduceMean", [x], axes=[2, 3], keepdims=1) for x in layers]
+        rests = [self.add("Sub", [x, mean]) for x, mean in zip(layers, means)]
+        squares = [self.add("Mul", [rest, rest]) for rest in rests]
+        powers = [self.add("ReduceMean", [square], axes=[2, 3], keepdims=1) for square in squares]
+        both = self.add("Concat", means + [self.add("Sqrt", [power]) for power in powers], axis=1)
+        self.nodes.append(self._node("Flatten", [both], [output], axis=1))
 
-def build_graph(weights: Mapping[str, NDArray[Any]]) -> bytes:
-    """The network from uint8 pixels ``(n, height, width, 3)`` to features ``(n, 1280)``, as an ONNX file."""
+
+def build_graph(weights: Mapping[str, NDArray[Any]], *, layers: bool = False) -> bytes:
+    """The network from uint8 pixels ``(n, height, width, 3)`` to features, as an ONNX file.
+
+    These are ``(n, 1280)``, what the head says; or, of the later ``layers``, ``(n, 2 N_CHANNELS_LATE)``.
+    """
     import onnx
     from onnx import TensorProto, helper
 
@@ -98,17 +115,24 @@ def build_graph(weights: Mapping[str, NDArray[Any]]) -> bytes:
     x = b.add("Sub", [x, b.constant("mean", np.float32(MEAN))])
     x = b.relu6(b.convolution(x, "_conv_stem", "_bn0", stride=2, scale=1 / DEVIATION))
     number, channels = 0, 32
+    late = []
     for count, stride, expand, out in STAGES:
         for repeat in range(count):
             x = b.block(x, number, stride if repeat == 0 else 1, expand, (channels, out))
             number, channels = number + 1, out
-    x = b.relu6(b.convolution(x, "_conv_head", "_bn1"))
-    b.nodes.append(helper.make_node("ReduceMean", [x], ["features"], axes=[2, 3], keepdims=0))
+            if out >= LATE:
+                late.append(x)
+    if layers:
+        b.moments(late, "features")
+    else:
+        x = b.relu6(b.convolution(x, "_conv_head", "_bn1"))
+        b.nodes.append(helper.make_node("ReduceMean", [x], ["features"], axes=[2, 3], keepdims=0))
+    dim = 2 * N_CHANNELS_LATE if layers else 1280
     graph = helper.make_graph(
         b.nodes,
         "efficientnet-lite0",
         [helper.make_tensor_value_info("image", TensorProto.UINT8, ["n", "height", "width", 3])],
-        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", 1280])],
+        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", dim])],
         b.numbers,
     )
     # An old version of the operators and of the file, so that every supported onnxruntime reads it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -54,12 +55,13 @@ class EfficientNetLite0(NetworkFeature):
 
     name = "efficientnet-lite0"
     dim: ClassVar[int] = 1280
+    _layers: ClassVar[bool] = False
 
     def __init__(self, *, size: int = 224, view: Literal["balanced", "whole", "centre"] = "balanced") -> None:
         self.size = checked_size(size)
         self.view = checked_view(view)
         self.shorter_side = self.size
-        self._session = Session(_model)
+        self._session = Session(partial(network, self.revision, layers=self._layers))
 
     @property
     def weights_hash(self) -> str:
@@ -85,28 +87,30 @@ def _weights_path() -> Path:
     return Path(found.origin).parent / WEIGHTS_FILE
 
 
-def _build() -> bytes:
+def _build(layers: bool) -> bytes:
     from lookalike.features._efficientnet_graph import build_graph
     from lookalike.features._torch_file import read_tensors
 
     path = _weights_path()
     if not path.is_file():
         raise LookalikeError(f"the network's weights are missing: there is no file {path}.")
-    return build_graph(read_tensors(path, sha256=WEIGHTS_SHA256))
+    return build_graph(read_tensors(path, sha256=WEIGHTS_SHA256), layers=layers)
 
 
-def _model() -> bytes:
+def network(revision: int, *, layers: bool = False) -> bytes:
     """The network from the cache, or made from its weights and put there.
 
-    The name of the cached file ends in the hash of what it holds, so that a damaged one is never used.
+    ``revision`` is that of the feature which asks. The name of the cached file ends in the hash of what it
+    holds, so that a damaged one is never used.
     """
-    prefix = f"efficientnet-lite0-{WEIGHTS_SHA256[:8]}-g{EfficientNetLite0.revision}-"
+    part = "layers-" if layers else ""
+    prefix = f"efficientnet-lite0-{part}{WEIGHTS_SHA256[:8]}-g{revision}-"
     with contextlib.suppress(OSError):
         for path in sorted(cache_folder().glob(f"{prefix}*.onnx")):
             model = path.read_bytes()
             if path.name == f"{prefix}{_short_hash(model)}.onnx":
                 return model
-    model = _build()
+    model = _build(layers)
     with contextlib.suppress(OSError):  # where nothing can be written, it is made again each time
         write_whole(cache_folder() / f"{prefix}{_short_hash(model)}.onnx", model)
     return model

@@ -26,6 +26,7 @@ _BUILT_IN = {
     "color-texture": "lookalike.features._color_texture:ColorTexture",
     "dense-sift": "lookalike.features._dense_sift:DenseSift",
     "efficientnet-lite0": "lookalike.features._efficientnet_lite0:EfficientNetLite0",
+    "efficientnet-lite0-layers": "lookalike.features._efficientnet_layers:EfficientNetLite0Layers",
     "gist": "lookalike.features._gist:Gist",
     "hog": "lookalike.features._hog:Hog",
     "joined": "lookalike.features._joined:JoinedFeature",

@@ -139,7 +139,7 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
     ) -> tuple[WeightedConcatenation | BoostedKernel, PrototypeClassifier]:
         if self.fusion == "weights":
             joined = WeightedConcatenation()
-            place = joined.fit(blocks, y).transform(blocks)
+            place = joined.fit(blocks, y, unlabelled=others).transform(blocks)
             vote = PrototypeClassifier(scaling="none", max_error=self.max_error)
             return joined, vote.fit(place, y, unlabelled=None if others is None else joined.transform(others))
         enough = np.bincount(y).min() >= FEW  # to leave one out

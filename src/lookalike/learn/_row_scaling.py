@@ -7,7 +7,16 @@ from numpy.typing import NDArray
 
 SCALINGS = ("none", "standard", "unit", "root")
 
+WIDE = 64  # columns from which rows are network features or histograms rather than measurements
+
 Scale = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def usual_scaling(X: NDArray[np.floating]) -> str:
+    """The scaling that fits rows of this kind, whatever the labels are."""
+    if X.shape[1] < WIDE:
+        return "standard"
+    return "root" if X.min(initial=0.0) >= 0 else "unit"
 
 
 def column_scale(X: NDArray[np.floating], scaling: str) -> Scale:

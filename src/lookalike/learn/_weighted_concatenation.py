@@ -12,11 +12,13 @@ from scipy.linalg.lapack import dpotri
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from lookalike.arrays import even_steps
 from lookalike.learn._calibration import fit_sharpness, log_losses
 from lookalike.learn._class_weights import class_weights
 from lookalike.learn._fusion._base import BlockEstimator
-from lookalike.learn._row_scaling import Scale, scale_rows
+from lookalike.learn._row_scaling import Scale, column_scale, scale_rows, unit_rows, usual_scaling
 from lookalike.learn._shrinkage_discriminant import FEW, SHRINKAGES, ShrinkageDiscriminant
+from lookalike.neighbors import exact_neighbors
 
 Array = NDArray[Any]
 
@@ -25,18 +27,24 @@ LEAST_GAIN = 0.01  # the share of the loss that a change must save
 SURE, SURE_OF_FEW = 1.0, 2.0  # how many standard errors that must be above nothing
 MANY = 20  # images of the rarest class
 MOST_JUDGED = 600  # more labelled images than these say no more about the weights
+COMPARED, MOST_COMPARED = 10, 2048  # look-alikes of so many images, in which features may agree
+HALF = 0.5  # of the look-alikes shared, from which a feature counts like the first
 TRUSTED = 0.1  # the weight of every feature after the first where labels are too few to ask
 
 
 class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockEstimator):
     """Blocks beside each other, with the weights under which held-out images are told apart best.
 
-    It boosts the kernels of whole blocks: it starts with the best block alone; in each round the block and
-    weight that lower the loss of held-out images most join the sum, until no change saves a hundredth of
-    the loss and more than luck explains. The loss is that of exact leave-one-out scores of a ridge
-    regression on the classes, so no round refits anything. Where a class has fewer than three images,
-    nothing can be held out: the first block, taken for the most trusted, then counts ten times as much as
-    each other.
+    Where other images of the collection are given, they decide, and no label is needed for it: the first
+    block counts 1, and each other one as much as it agrees with the first about who looks like whom
+    (`feature_weights_` is the square of twice the share of common look-alikes, and at most 1).
+
+    From labels alone it boosts the kernels of whole blocks: it starts with the best block alone; in each
+    round the block and weight that lower the loss of held-out images most join the sum, until no change
+    saves a hundredth of the loss and more than luck explains. The loss is that of exact leave-one-out scores
+    of a ridge regression on the classes, so no round refits anything. Where a class has fewer than three
+    images, nothing can be held out: the first block, taken for the most trusted, then counts ten times as
+    much as each other.
 
     Parameters
     ----------
@@ -49,7 +57,7 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     feature_weights_ : array of shape (n_blocks,)
         The weight of each block's kernel; 1 for the heaviest, and 0 for blocks that are left out.
     losses_ : array of shape (n_blocks,)
-        The held-out log loss of each block alone; NaN where nothing could be held out.
+        The held-out log loss of each block alone; NaN where nothing was held out.
     loss_ : float
         That of the weighted blocks together.
     contributions_ : array of shape (n_blocks,)
@@ -72,41 +80,56 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.blocks = blocks
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Self:
-        """Choose the weights from one matrix or several, and one class for each row."""
+    def fit(self, X: Any, y: Any, *, unlabelled: Any = None) -> Self:
+        """Choose the weights from one matrix or several, and one class for each row.
+
+        ``unlabelled`` are other images of the same collection, given like ``X``.
+        """
         blocks, labels = self._labelled(X, y)
         truth = labels.values
-        scaled = self._scale(blocks, truth)
+        self._together = unlabelled is not None
+        if self._together:
+            others = self._read(unlabelled, reset=False)
+            every = [np.concatenate(pair) for pair in zip(blocks, others)]
+            self._scale(every, [usual_scaling(block) for block in every])
+            self.feature_weights_ = agreements(self._scaled(every))
+        else:
+            self._scale(blocks, [ShrinkageDiscriminant().fit(block, truth).scaling_ for block in blocks])
         judged = evenly_chosen(truth, MOST_JUDGED)
-        kernels = [part[judged] @ part[judged].T for part in scaled]
+        scaled = self._scaled([block[judged] for block in blocks])
+        kernels = [part @ part.T for part in scaled]
         judge = HeldOutJudge(truth[judged])
+        self.losses_ = np.full(len(blocks), np.nan)
         rarest = np.bincount(truth).min()
-        if rarest >= FEW:
+        if not self._together and rarest >= FEW:
             sure = SURE if rarest >= MANY else SURE_OF_FEW
             self.feature_weights_, self.losses_ = boosted_weights(kernels, judge, sure)
-        else:
+        elif not self._together:
             self.feature_weights_ = np.array([1.0] + [TRUSTED] * (len(blocks) - 1))
-            self.losses_ = np.full(len(blocks), np.nan)
         self.loss_, self.contributions_ = judge.shares(kernels, self.feature_weights_)
         self._n_features_out = sum(d for d, w in zip(self.block_dims_, self.feature_weights_) if w)
         return self
 
-    def _scale(self, blocks: list[Array], truth: Array) -> list[Array]:
-        """Blocks scaled as each is told apart best alone, around their means and with unit mean square."""
-        self.scalings_: list[str] = []
+    def _scale(self, blocks: list[Array], scalings: list[str]) -> None:
+        """Learn to bring blocks to one scale: around their means and with unit mean square."""
+        self.scalings_ = scalings
         self._scales: list[Scale] = []
         self.means_: list[Array] = []
         self.sizes_: list[float] = []
-        out = []
-        for block in blocks:
-            alone = ShrinkageDiscriminant().fit(block, truth)
-            self.scalings_.append(alone.scaling_)
-            self._scales.append((alone._centre, alone._width))
-            rows = scale_rows(block, alone.scaling_, self._scales[-1]).astype(np.float64)
+        for block, scaling in zip(blocks, scalings):
+            self._scales.append(column_scale(block, scaling))
+            rows = scale_rows(block, scaling, self._scales[-1]).astype(np.float64)
             self.means_.append(rows.mean(axis=0))
             rows -= self.means_[-1]
             self.sizes_.append(float(np.sqrt(np.mean(np.sum(rows**2, axis=1)))) or 1.0)
-            out.append(rows / self.sizes_[-1])
+
+    def _scaled(self, blocks: list[Array]) -> list[Array]:
+        return [self._block(b, block) for b, block in enumerate(blocks)]
+
+    def _block(self, b: int, block: Array) -> Array:
+        rows = scale_rows(block, self.scalings_[b], self._scales[b]) - self.means_[b].astype(block.dtype)
+        # Among the other images of a collection only the direction from their mean tells.
+        out: Array = unit_rows(rows) if self._together else rows / self.sizes_[b]
         return out
 
     def transform(self, X: Any) -> Array:
@@ -117,8 +140,7 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         parts = []
         for b, weight in enumerate(self.feature_weights_):
             if weight:
-                rows = scale_rows(blocks[b], self.scalings_[b], self._scales[b]) - self.means_[b]
-                parts.append((rows * (np.sqrt(weight) / self.sizes_[b])).astype(dtype))
+                parts.append((self._block(b, blocks[b]) * np.sqrt(weight)).astype(dtype))
         return np.concatenate(parts, axis=1)
 
     def __sklearn_tags__(self) -> Any:
@@ -219,6 +241,23 @@ def inverted(matrix: Array) -> Array:
         raise np.linalg.LinAlgError("The kernel of the features is not positive definite.")
     out: Array = np.tril(inverse) + np.tril(inverse, -1).T
     return out
+
+
+def agreements(blocks: Sequence[Array]) -> Array:
+    """A weight for each block: 1 for the first, and more for others that share more look-alikes with it.
+
+    Features that see the same things, each in its way, place the same images near each other; one that sees
+    something else does not, whatever the classes are. A block that shares half of the look-alikes counts
+    as much as the first, one that shares a tenth a twenty-fifth.
+    """
+    looked = even_steps(len(blocks[0]), MOST_COMPARED)
+    k = min(COMPARED, len(looked) - 1)
+    if k < 1:
+        return np.ones(len(blocks))
+    near = [exact_neighbors(unit_rows(block[looked]), n_neighbors=k)[1] for block in blocks]
+    shared = np.array([np.mean((other[:, :, None] == near[0][:, None, :]).any(1)) for other in near])
+    weights: Array = np.minimum(1.0, (shared / HALF) ** 2)
+    return weights
 
 
 def boosted_weights(

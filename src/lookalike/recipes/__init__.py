@@ -1,6 +1,6 @@
 """Named chains from image to answer: fit, answer, explain, save, load."""
 
-from lookalike.recipes._fusing import fused_recipe
+from lookalike.recipes._fusing import fused_recipe, usual_recipe
 from lookalike.recipes._labelled import Known, known_rows, labelled_rows
 from lookalike.recipes._learning import Learned, learn_collection
 from lookalike.recipes._looking import look
@@ -44,4 +44,5 @@ __all__ = [
     "rows_of",
     "search_words",
     "suggest_images",
+    "usual_recipe",
 ]

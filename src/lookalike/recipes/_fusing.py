@@ -1,23 +1,26 @@
-"""``fused_recipe``: several features of a collection answer together."""
+"""Several features of a collection answer together: those that are named, the best ones, or all it has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
 from lookalike.features import JoinedFeature
+from lookalike.recipes._presets import DEFAULT, get_recipe
 from lookalike.recipes._recipe import Recipe
 
 FUSED = "fused"
 
 
 def fused_recipe(features: Sequence[str]) -> Recipe:
-    """A recipe that weighs features by held-out images and answers by a vote of prototypes.
+    """A recipe that weighs features by what the collection and held-out images say, and votes by prototypes.
 
     Parameters
     ----------
     features : sequence of str
-        Names of two or more features that give vectors.
+        Names of two or more features that give vectors, the most trusted one first.
 
     Examples
     --------
@@ -30,15 +33,34 @@ def fused_recipe(features: Sequence[str]) -> Recipe:
         raise LookalikeError(
             f"to fuse features name two or more different ones, but they are: {', '.join(names) or 'none'}."
         )
+    return _fused(FUSED, names, f"{', '.join(names)} weighed against each other, and a vote of prototypes.")
+
+
+def usual_recipe(collection: Collection) -> Recipe:
+    """What a collection is learnt with where nobody says how: the default, with all vectors that it has.
+
+    The default feature leads; what others that were indexed too tell beside it is weighed.
+
+    Examples
+    --------
+    >>> usual_recipe.__name__
+    'usual_recipe'
+    """
+    usual = get_recipe(DEFAULT)
+    first = usual.make_feature()
+    columns = [c for c in collection.features if c.kind == "vector" and c.name != JoinedFeature.name]
+    others = [{"name": c.name, "settings": c.settings} for c in columns if c.fingerprint != first.fingerprint]
+    if len(others) in (0, len(columns)):
+        return usual
+    about = "All vectors of the collection weighed against each other, and a vote of prototypes."
+    return _fused(DEFAULT, [first.spec, *others], about)
+
+
+def _fused(name: str, features: Sequence[str | dict[str, Any]], about: str) -> Recipe:
     try:
-        joined = JoinedFeature(features=names)
+        joined = JoinedFeature(features=features)
     except ValueError as error:
         raise LookalikeError(f"these features cannot be fused: {error}") from None
     blocks = [list(span) for span in joined.spans]
-    return Recipe(
-        FUSED,
-        joined.name,
-        {"features": names},
-        [("FusedClassifier", {"blocks": blocks, "random_state": 0})],
-        f"{', '.join(names)} weighed by held-out images, and a vote of prototypes.",
-    )
+    steps = [("FusedClassifier", {"blocks": blocks, "random_state": 0})]
+    return Recipe(name, joined.name, {"features": joined.features}, steps, about)

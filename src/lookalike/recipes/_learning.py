@@ -31,6 +31,7 @@ from lookalike.evaluate import (
 from lookalike.images import Unreadable, path_of, thumbnail
 from lookalike.learn import PrototypeClassifier
 from lookalike.progress import Progress, Step, silent
+from lookalike.recipes._fusing import usual_recipe
 from lookalike.recipes._labelled import known_rows
 from lookalike.recipes._model import Model
 from lookalike.recipes._others import Others, fit_among
@@ -92,7 +93,8 @@ def learn_collection(
     ----------
     collection : Collection
     recipe : Recipe or str
-        Or the name of a preset.
+        Or the name of a preset. By default the vectors of the default feature, together with those of all
+        others that the collection has.
     name : str, optional
         What the model is called; the recipe's name by default.
     judge : bool
@@ -120,7 +122,9 @@ def learn_collection(
     (['cold', 'warm'], True)
     """
     start = time.perf_counter()
-    chosen = get_recipe(recipe) if isinstance(recipe, str) else recipe
+    chosen = recipe
+    if isinstance(chosen, str):
+        chosen = usual_recipe(collection) if chosen == DEFAULT else get_recipe(chosen)
     chosen.check_answers()
     uris, labels, rows, others = known_rows(collection, chosen)
     _check(labels, judge)

@@ -12,12 +12,28 @@ from lookalike.recipes._recipe import Recipe
 
 DEFAULT = "default"
 
+# Features that tell different things quickly, the most trusted one first, with their columns.
+_BEST = [
+    ("efficientnet-lite0", "0:1280"),
+    ("efficientnet-lite0-layers", "1280:4608"),
+    ("hog", "4608:6372"),
+    ("local-binary-patterns", "6372:6549"),
+    ("color-histogram", "6549:6805"),
+]
+
 _PRESETS = [
     Recipe(
         DEFAULT,
         "efficientnet-lite0",
         steps=[("PrototypeClassifier", {})],
         about="Network features and a vote of prototypes: the best start for pictures of any kind.",
+    ),
+    Recipe(
+        "best",
+        "joined",
+        {"features": [name for name, _ in _BEST]},
+        steps=[("FusedClassifier", {"blocks": [list(span) for span in _BEST], "random_state": 0})],
+        about="What five features see, weighed: a few points better, at twice the time to look at a picture.",
     ),
     Recipe(
         "colors",

@@ -11,6 +11,7 @@ from lookalike.learn._weighted_concatenation import (
     SHRINKAGES,
     WEIGHTS,
     HeldOutJudge,
+    agreements,
     boosted_weights,
     evenly_chosen,
     inverted,
@@ -94,3 +95,39 @@ def test_the_inverse_is_the_inverse():
     np.testing.assert_allclose(inverted(A), np.linalg.inv(A), atol=1e-12)
     with pytest.raises(np.linalg.LinAlgError):
         inverted(-A)
+
+
+def test_agreement_is_the_share_of_common_look_alikes():
+    rng = np.random.default_rng(0)
+    first, noise = rng.normal(size=(80, 6)), rng.normal(size=(80, 6))
+    turned = first @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    near = [first, turned, first + 0.7 * noise, noise]
+
+    def look_alikes(points):
+        points = points / np.linalg.norm(points, axis=1, keepdims=True)
+        distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+        np.fill_diagonal(distances, np.inf)
+        return [set(row[:10]) for row in np.argsort(distances, axis=1)]
+
+    own = look_alikes(first)
+    shared = [np.mean([len(a & b) / 10 for a, b in zip(own, look_alikes(p))]) for p in near]
+    weights = agreements(near)
+    np.testing.assert_allclose(weights, np.minimum(1, (2 * np.array(shared)) ** 2), atol=1e-9)
+    assert weights[0] == weights[1] == 1 and weights[2] > 2 * weights[3]
+    np.testing.assert_array_equal(agreements([first[:1], noise[:1]]), [1, 1])
+
+
+def test_the_collection_decides_the_weights_whatever_the_labels_are(views):
+    blocks, y = views
+    blocks = [blocks[1], blocks[2], blocks[0]]
+    first, rest = [b[:40] for b in blocks], [b[40:] for b in blocks]
+    model = WeightedConcatenation().fit(first, y[:40], unlabelled=rest)
+    other = WeightedConcatenation().fit(first, np.arange(40) % 2, unlabelled=rest)
+    np.testing.assert_array_equal(model.feature_weights_, other.feature_weights_)
+    assert model.feature_weights_[0] == 1 and 0 <= model.feature_weights_[2] < 0.01
+    assert model.feature_weights_[1] > 3 * model.feature_weights_[2]
+    joined = model.transform(rest)
+    lengths = np.linalg.norm(joined[:, :32], axis=1), np.linalg.norm(joined[:, 32:64], axis=1)
+    np.testing.assert_allclose(lengths[0], 1)
+    np.testing.assert_allclose(lengths[1], np.sqrt(model.feature_weights_[1]))
+    assert model.contributions_.sum() == pytest.approx(1)

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
 from lookalike.arrays import row_blocks
-from lookalike.learn._row_scaling import column_scale, scale_rows, unit_rows
+from lookalike.learn._row_scaling import WIDE, column_scale, scale_rows, unit_rows
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.floating]
 
 MOST_AXES = 512
 SPARE_AXES, POWER_ROUNDS = 32, 4
-WIDE = 64  # columns from which rows are network features or histograms rather than measurements
 
 
 @dataclass(frozen=True)
@@ -61,15 +60,25 @@ class CollectionSpace:
 
 def _axes(scaled: NDArray[np.floating], mean: Floats) -> tuple[Floats, Floats]:
     """The first principal axes of the unit rows (as columns), and the mean square along each."""
-    d = scaled.shape[1]
+    n, d = scaled.shape
+    if n < d:  # the products of all rows are the smaller matrix, and have the same powers
+        points = unit_rows((scaled - mean).astype(np.float32))
+        power, places = _leading((points @ points.T).astype(np.float64), MOST_AXES)
+        places, power = _telling(places, power)
+        return points.T @ (places / np.sqrt(np.maximum(power, 1e-30))), power / n
     moments = np.zeros((d, d))
-    for rows in row_blocks(len(scaled), 8 * d):
+    for rows in row_blocks(n, 8 * d):
         part = unit_rows((scaled[rows] - mean).astype(np.float32))
         moments += part.T @ part
-    power, axes = _leading(moments, MOST_AXES)
-    keep = power > max(power[0], 0.0) * 1e-9
-    keep[0] = True  # all rows are equal: one axis keeps the shapes
-    return np.ascontiguousarray(axes[:, keep]), np.maximum(power[keep], 0.0) / max(len(scaled), 1)
+    axes, power = _telling(*_leading(moments, MOST_AXES)[::-1])
+    return np.ascontiguousarray(axes), power / max(n, 1)
+
+
+def _telling(axes: Floats, power: Floats) -> tuple[Floats, Floats]:
+    """Without the axes along which nothing varies; one stays where all rows are equal, to keep the shapes."""
+    keep = power > max(power[0], 0.0) * 1e-6
+    keep[0] = True
+    return axes[:, keep], np.maximum(power[keep], 0.0)
 
 
 def _leading(moments: Floats, most: int) -> tuple[Floats, Floats]:
@@ -84,8 +93,9 @@ def _leading(moments: Floats, most: int) -> tuple[Floats, Floats]:
     if d <= most + SPARE_AXES:
         power, axes = eigh(moments)
         return power[::-1][:most], axes[:, ::-1][:, :most]
-    basis = np.random.default_rng(0).standard_normal((d, most + SPARE_AXES))
+    basis = np.random.default_rng(0).standard_normal((d, most + SPARE_AXES), dtype=np.float32)
+    narrow = moments.astype(np.float32)
     for _ in range(POWER_ROUNDS):
-        basis, _ = qr(moments @ basis, mode="economic", overwrite_a=True)
-    power, inner = eigh(basis.T @ moments @ basis)
+        basis, _ = qr(narrow @ basis, mode="economic", overwrite_a=True)
+    power, inner = eigh((basis.T @ (narrow @ basis)).astype(np.float64))
     return power[::-1][:most], (basis @ inner[:, ::-1])[:, :most]
