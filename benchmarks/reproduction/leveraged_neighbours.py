@@ -18,17 +18,24 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from leveraged_words import (
+    GENTLE,
+    THESIS_METRICS,
+    WORD_COUNTS,
+    labels_of,
+    percent,
+    rival_curves,
+    word_curves,
+    word_metrics,
+    word_rates,
+)
 from PIL import Image
 from sklearn.decomposition import PCA
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import GridSearchCV
-from sklearn.svm import SVC
 
 from lookalike.bags import BagOfWords, Bags
 from lookalike.features import DenseSift, EfficientNetLite0, Gist
 from lookalike.learn import ITML, MLNNClassifier, UNNClassifier, WeightedNeighborsClassifier
 from lookalike.neighbors import KNNGraph
-from lookalike.similarity import additive_kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reproduction" / "leveraged-neighbours.md"
@@ -47,17 +54,6 @@ UCI = {
     "wdbc": (6, 6.15, 7.20),
     "pima-indians-diabetes": (5, 25.44, 27.63),
 }
-# Its Table 5.3.
-THESIS_METRICS = {
-    "euclidean|ℓ1": 54.55, "euclidean|none": 57.56, "euclidean|ℓ2": 59.60,
-    "manhattan|ℓ1": 64.29, "manhattan|none": 62.09, "manhattan|ℓ2": 53.19,
-    "canberra|ℓ1": 60.80, "canberra|none": 59.57, "canberra|ℓ2": 59.81,
-    "lorentzian|ℓ1": 64.34, "lorentzian|none": 58.21, "lorentzian|ℓ2": 52.07,
-    "manhattan|tf-idf": 64.47, "euclidean|tf-idf": 55.22,
-    "euclidean|ℓ1 + sqrt": 62.22, "euclidean|ℓ2 + sqrt": 60.78,
-}  # fmt: skip
-# Ours: what the thesis has, but for a third of each step ("gentle").
-GENTLE = {"learning_rate": 0.3}
 
 
 class Store:
@@ -87,15 +83,6 @@ class Store:
             np.save(path, work())
         found: np.ndarray = np.load(path)
         return found
-
-
-def percent(y: np.ndarray, answers: np.ndarray) -> float:
-    """The mean of the per-class rates, which the documents call MAP."""
-    return float(100 * balanced_accuracy_score(y, answers))
-
-
-def labels_of(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    return classes[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)]
 
 
 # -- Ripley --------------------------------------------------------------------------------------------
@@ -336,112 +323,14 @@ def words(data: Path, store: Store, n_words: int = 1500, step: int = 300) -> Non
     folds = np.random.RandomState(1).permutation(len(y)) % 10
     for part, work, sets in (
         ("words", word_rates, SETS),
-        ("wordrivals", word_rivals, SETS),
-        ("wordcurves", word_curves, ["15"]),
+        ("wordcurves", word_curves, SETS),
+        ("wordrivals", rival_curves, SETS),
         ("wordmetrics", word_metrics, ["15"]),
     ):
         for name, fold in product(sets, range(10)):
             kept = np.isin(y, SETS[name][0])
             a, b = np.flatnonzero(kept & (folds != fold)), np.flatnonzero(kept & (folds == fold))
             store.once(f"{part}|{name}|{fold}", lambda work=work, a=a, b=b: work(H, y, a, b))
-
-
-def word_rates(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    graph = KNNGraph.build(H[a], n_neighbors=15, metric="intersection")
-    rates = {}
-    for metric in ("euclidean", "manhattan"):
-        knn = WeightedNeighborsClassifier(n_neighbors=10, metric=metric).fit(H[a], y[a])
-        rates[f"k-NN, {metric}"] = percent(y[b], knn.predict(H[b]))
-    options = {"kernel": "intersection", "n_prototypes": 0.5, "calibration_folds": None}
-    for name, model in {
-        "MLNN, k = 10": MLNNClassifier(n_neighbors=10, **options),
-        "MLNN, k = 5, 10, 15": MLNNClassifier(n_neighbors=[5, 10, 15], **options),
-        "MLNN, k = 5, 10, 15, a third of each step": MLNNClassifier(
-            n_neighbors=[5, 10, 15], **options, **GENTLE
-        ),
-        "UNN, k = 10": UNNClassifier(
-            n_neighbors=10, metric="intersection", n_prototypes=0.5, calibration_folds=None
-        ),
-    }.items():
-        rates[name] = percent(y[b], model.fit(H[a], y[a], graph=graph).predict(H[b]))
-    machine = GridSearchCV(SVC(kernel="precomputed"), {"C": [1.0, 10.0, 100.0]}, cv=3)
-    machine.fit(additive_kernel(H[a], kind="intersection"), y[a])
-    answers = machine.predict(additive_kernel(H[b], H[a], kind="intersection"))
-    rates["SVM, intersection kernel"] = percent(y[b], answers)
-    return rates
-
-
-def word_rivals(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    """Rules beside those of the thesis's tables; ITML learns on 128 components of the square roots."""
-    rates = {}
-    options = {"n_neighbors": 10, "n_prototypes": 0.5, "calibration_folds": None}
-    weighted = WeightedNeighborsClassifier(n_neighbors=10, kernel="intersection", metric="intersection")
-    rates["Wk-NN, intersection"] = percent(y[b], weighted.fit(H[a], y[a]).predict(H[b]))
-    adaptive = MLNNClassifier(metric="intersection", **options)
-    rates["AdaWMLNN, k = 10"] = percent(y[b], adaptive.fit(H[a], y[a]).predict(H[b]))
-    pca = PCA(128, random_state=0).fit(np.sqrt(H[a]))
-    A, B = pca.transform(np.sqrt(H[a])), pca.transform(np.sqrt(H[b]))
-    itml = ITML(random_state=0, max_iter=20).fit(A, y[a])
-    A, B = itml.transform(A), itml.transform(B)
-    near = WeightedNeighborsClassifier(n_neighbors=10).fit(A, y[a])
-    rates["ITML"] = percent(y[b], near.predict(B))
-    learned = MLNNClassifier(kernel="uniform", **options)
-    rates["ITML + MLNN, k = 10"] = percent(y[b], learned.fit(A, y[a]).predict(B))
-    return rates
-
-
-def word_metrics(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    """k-NN over the metrics and normalisations of the thesis's Table 5.3."""
-    counts = np.array([whole_numbers(h) for h in H])
-    length = lambda V: V / np.linalg.norm(V, axis=1, keepdims=True)  # noqa: E731
-    rarity = np.log(len(a) / np.maximum(1, (H[a] > 0).sum(axis=0)))
-    vectors = {"ℓ1": H, "none": counts, "ℓ2": length(H)}
-    more = {"tf-idf": H * rarity, "ℓ1 + sqrt": np.sqrt(H), "ℓ2 + sqrt": np.sqrt(length(H))}
-    cases = [
-        (m, n, V) for m in ("euclidean", "manhattan", "canberra", "lorentzian") for n, V in vectors.items()
-    ]
-    cases += [("euclidean", n, V) for n, V in more.items()] + [("manhattan", "tf-idf", more["tf-idf"])]
-    rates = {}
-    for metric, normalisation, V in cases:
-        V = V.astype(np.float32)
-        knn = WeightedNeighborsClassifier(n_neighbors=10, metric=metric).fit(V[a], y[a])
-        rates[f"{metric}|{normalisation}"] = percent(y[b], knn.predict(V[b]))
-    return rates
-
-
-def whole_numbers(shares: np.ndarray) -> np.ndarray:
-    """The counts behind shares of a whole: the smallest numbers that have these ratios."""
-    least = shares[shares > 0].min()
-    for times in range(1, 20):
-        counts = shares * (times / least)
-        if np.abs(counts - counts.round()).max() < 0.01:
-            break
-    return counts.round()
-
-
-WORD_COUNTS = [100, 200, 400, 800, 1600, 2400]
-
-
-def word_curves(H: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, list[list[float]]]:
-    """Rates over growing numbers of prototypes, in all; UNN's are the most of any class's problem."""
-    graph = KNNGraph.build(H[a], n_neighbors=10, metric="intersection")
-    options = {"n_neighbors": 10, "calibration_folds": None}
-    found: dict[str, list[list[float]]] = {}
-    for name, model in {
-        "MLNN": MLNNClassifier(kernel="intersection", **options),
-        "UNN (one-versus-all)": UNNClassifier(metric="intersection", **options),
-    }.items():
-        model.fit(H[a], y[a], graph=graph)
-        most = max(len(e.members) for e in model.electorates_)
-        counts = [*(n for n in WORD_COUNTS if n < most), most]
-        stages = model.staged_decision_function(H[b], counts)
-        found[name] = [[n, percent(y[b], labels_of(s, model.classes_))] for n, s in zip(counts, stages)]
-    rows = []
-    for n in [*WORD_COUNTS, len(a)]:
-        knn = WeightedNeighborsClassifier(n_neighbors=10, metric="manhattan", n_prototypes=n, random_state=0)
-        rows.append([n, percent(y[b], knn.fit(H[a], y[a]).predict(H[b]))])
-    found["k-NN, random prototypes"] = rows
-    return found
 
 
 # -- tables --------------------------------------------------------------------------------------------
@@ -485,9 +374,15 @@ def tables(values: dict) -> Iterator[tuple[str, list[str]]]:
             yield f"sweep-{kind}", sweep_table(draws)
     if any(n.startswith("words|") for n in values):
         yield "words", word_table(values)
-    draws = [values[n] for n in values if n.startswith("wordcurves|")]
-    if draws:
-        yield "word-curves", curve_table(draws, WORD_COUNTS, f"prototypes ({len(draws)} of 10 folds)")
+    for name in SETS:
+        parts = [
+            [values[n] for n in values if n.startswith(f"{part}|{name}|")]
+            for part in ("wordcurves", "wordrivals")
+        ]
+        draws = [one | two for one, two in zip(*parts)]
+        if draws:
+            title = f"prototypes ({len(draws)} folds)"
+            yield f"word-curves-{name}", curve_table(draws, WORD_COUNTS, title)
     draws = [values[n] for n in values if n.startswith("wordmetrics|")]
     if draws:
         yield "word-metrics", metric_table(draws)
@@ -495,18 +390,10 @@ def tables(values: dict) -> Iterator[tuple[str, list[str]]]:
 
 def word_table(values: dict) -> list[str]:
     """Methods by sets of categories."""
-    found = {
-        name: [
-            [values[n] for n in values if n.startswith(f"{part}|{name}|")] for part in ("words", "wordrivals")
-        ]
-        for name in SETS
-    }
-    titles = [f"{name} categories ({min(map(len, parts))} folds)" for name, parts in found.items()]
-    out = head(["MAP %", *titles])
-    for part in (0, 1):
-        for method in found["15"][part][0]:
-            cells = [spread([d[method] for d in parts[part]]) for parts in found.values() if parts[part]]
-            out.append(line([method, *cells]))
+    found = {name: [values[n] for n in values if n.startswith(f"words|{name}|")] for name in SETS}
+    out = head(["MAP %", *(f"{name} categories ({len(draws)} folds)" for name, draws in found.items())])
+    for method in found["15"][0]:
+        out.append(line([method, *(spread([d[method] for d in draws]) for draws in found.values())]))
     return out
 
 
@@ -519,7 +406,7 @@ def metric_table(draws: list[dict]) -> list[str]:
         for kind in kinds:
             name = f"{metric}|{kind}"
             ours = spread([d[name] for d in draws]) if name in draws[0] else ""
-            cells.append(f"{THESIS_METRICS[name]:.1f} / {ours}" if ours else "")
+            cells.append(f"{THESIS_METRICS[name]:.2f} / {ours}" if ours else "")
         out.append(line([metric, *cells]))
     return out
 
