@@ -192,34 +192,27 @@ def _everyone(where, touched):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sum_column(j, matrix, w, columns):  # type: ignore[no-untyped-def]
-    """w⁺ and w⁻ afresh."""
-    plus, minus = 0.0, 0.0
-    for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.rows[p]
-        if matrix.codes[i] == matrix.codes[j]:
-            plus += w[i]
-        else:
-            minus += w[i]
-    columns[j, PLUS] = columns[j, MOST_PLUS] = plus
-    columns[j, MINUS] = columns[j, MOST_MINUS] = minus
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
 def _value_closed(touched, exact, anew, matrix, rule, epsilon, scale, w, columns, ratios, keys):  # type: ignore[no-untyped-def]
     """New keys of the touched columns: exact ones, or upper bounds (never lower than the last, but anew).
 
     The step of a column is the (up + down)-th part of its ratio, a logarithm. Gives the columns back in
     place: those whose key rose, and their number.
     """
+    starts, rows, codes = matrix.starts, matrix.rows, matrix.codes
     rose = 0
     for q in range(len(touched)):
         j = touched[q]
-        worn_plus = columns[j, PLUS] < SPENT * columns[j, MOST_PLUS]
-        if exact or worn_plus or columns[j, MINUS] < SPENT * columns[j, MOST_MINUS]:
-            _sum_column(j, matrix, w, columns)
-        up, down = matrix.up[j], matrix.down[j]
-        plus, minus, extra = columns[j, PLUS], columns[j, MINUS], epsilon * columns[j, EXTRA_PLUS]
+        plus, minus = columns[j, PLUS], columns[j, MINUS]
+        if exact or plus < SPENT * columns[j, MOST_PLUS] or minus < SPENT * columns[j, MOST_MINUS]:
+            plus, minus = 0.0, 0.0
+            for p in range(starts[j], starts[j + 1]):
+                if codes[rows[p]] == codes[j]:
+                    plus += w[rows[p]]
+                else:
+                    minus += w[rows[p]]
+            columns[j, PLUS] = columns[j, MOST_PLUS] = plus
+            columns[j, MINUS] = columns[j, MOST_MINUS] = minus
+        up, down, extra = matrix.up[j], matrix.down[j], epsilon * columns[j, EXTRA_PLUS]
         ratio = -LOG_LIMIT
         if columns[j, COUNT] > 0.0:  # somebody has this neighbour
             ratio = np.log((up * plus + extra) / (down * minus + extra))
@@ -249,23 +242,24 @@ def _reweigh_closed(j, step, matrix, w, columns, alive, stamp, t, touched, high,
 
     Gives the sum of all weights (in two numbers) and how many columns were touched.
     """
-    k = matrix.indices.shape[1]
+    indices, rows, codes = matrix.indices, matrix.rows, matrix.codes
+    k = indices.shape[1]
     with_plus, with_minus = np.exp(-step * matrix.up[j]), np.exp(step * matrix.down[j])
     n_touched = 0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
-        i = matrix.rows[p]
+        i = rows[p]
         old = w[i]
-        w[i] = max(old * (with_plus if matrix.codes[i] == matrix.codes[j] else with_minus), FAINT)
+        w[i] = max(old * (with_plus if codes[i] == codes[j] else with_minus), FAINT)
         gain = w[i] - old
         high, low = _add(high, low, -old)
         high, low = _add(high, low, w[i])
         for c in range(k):
-            j2 = matrix.indices[i, c]
+            j2 = indices[i, c]
             if j2 < 0:
                 break
             if alive[j2] < 0:
                 continue
-            side = PLUS if matrix.codes[i] == matrix.codes[j2] else MINUS
+            side = PLUS if codes[i] == codes[j2] else MINUS
             columns[j2, side] += gain
             most = side + MOST_PLUS - PLUS
             columns[j2, most] = max(columns[j2, most], columns[j2, side])
