@@ -1,7 +1,7 @@
 """Speed of leveraged neighbours: the graph beside other exact searches, the rounds beside the graph.
 
 Every row is a ratio of processor times measured in one run, in turns, as a median; growth and memory are
-measured in processes of their own. Run all of it (about six minutes) or some of it with
+measured in processes of their own. Run all of it (about seven minutes) or some of it with
 
     python benchmarks/leverage.py [--write] graph rounds literal growth memory search-memory
 
@@ -196,7 +196,7 @@ def grown(kind: str, sizes: tuple[int, int, int]) -> tuple[list[float], str]:
 
 
 def memory_rows(kind: str, name: str, sizes: tuple[int, int, int]) -> None:
-    """Where three quarters of an hour of search are too much, a million points are drawn on from fewer."""
+    """A million points would take the search forty minutes: their memory is drawn on from fewer."""
     gib, note = grown(kind, sizes)
     steps = (sizes[2] - sizes[0]) / (sizes[1] - sizes[0])
     ratio = (gib[2] - gib[0]) / (gib[1] - gib[0])
