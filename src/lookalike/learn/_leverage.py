@@ -237,7 +237,7 @@ def boost(
     """
     m = len(edges.codes)
     rounds = m if n_rounds is None else n_rounds
-    wanted = m if n_prototypes is None else n_prototypes
+    wanted = m + 1 if n_prototypes is None else n_prototypes
     weights = np.ones(m) if sample_weight is None else sample_weight * (m / sample_weight.sum())
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     scale = np.ones(m) if key_scale is None else key_scale

@@ -25,6 +25,7 @@ from lookalike.learn._leverage_kernels import (
     MOST_PLUS,
     NORMALISED,
     PLUS,
+    RECOUNT,
     SLACK,
     SPENT,
     SQUARED,
@@ -34,6 +35,7 @@ from lookalike.learn._leverage_kernels import (
     _next_column,
     _shares,
     _sift,
+    _sum,
     _take_out,
 )
 
@@ -441,10 +443,8 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
     """
     m = len(weights)
     state = new_state(np.zeros(m), weights, matrix, rule)
-    risk, mass = _risk(rule.loss, state.edges, weights), (0.0, 0.0)
-    for i in range(m):
-        mass = _add(mass[0], mass[1], state.pulls[i])
-    followed = mass[0] + mass[1]
+    risk, mass = _risk(rule.loss, state.edges, weights), _sum(state.pulls)
+    counted, followed = risk[0] + risk[1], mass[0] + mass[1]
     unit = loss_weight(rule.loss, 0.0)  # the weight of one example at the start
     epsilon = rule.epsilon * (followed / m if rule.smoothing == NORMALISED else unit)
     keys, fresh, heap, where, size = state.keys, state.fresh, state.heap, state.where, m
@@ -476,6 +476,9 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
         risk, mass, losses[t], n_touched = _reweigh_general(
             j, steps[t], rule.loss, matrix, state, stamp, t, touched, risk, mass
         )
+        if risk[0] + risk[1] < RECOUNT * counted:
+            risk, mass = _risk(rule.loss, state.edges, weights), _sum(state.pulls)
+            counted = risk[0] + risk[1]
         t += 1
         risks[t] = (risk[0] + risk[1]) / m
         exact = False

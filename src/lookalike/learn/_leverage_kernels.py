@@ -20,6 +20,7 @@ FAINT = 1e-260  # weights do not fall further, so that no ratio is 0/0
 EXPONENTIAL, LOGISTIC, SQUARED, MATSUSHITA = 0, 1, 2, 3
 LARGEST, DECREASE, IN_ORDER = 0, 1, 2  # choosers
 NEEDED, ALWAYS, NORMALISED = 0, 1, 2  # smoothing
+RECOUNT = 1e-8  # a risk that fell to this part of what it was when it was summed is summed afresh
 FOLLOW = 0.8  # the normalised smoothing follows the mean weight in steps of a fifth
 # What is known of a column, in one line of memory: the sums of both signs, their largest since they were
 # summed afresh, the step at which they are taken (0 in the closed form), the pseudo-examples there by ε, and
@@ -77,6 +78,15 @@ def _add(high, low, x):  # type: ignore[no-untyped-def]
     now = high + x
     part = now - high
     return now, low + ((high - (now - part)) + (x - part))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sum(values):  # type: ignore[no-untyped-def]
+    """Their sum, in two numbers as for :func:`_add`."""
+    high, low = 0.0, 0.0
+    for x in values:
+        high, low = _add(high, low, x)
+    return high, low
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -277,10 +287,9 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
     Gives the prototype, step and reject loss of each round, the risks, and the final weights.
     """
     m = len(weights)
-    w, high, low = weights.copy(), 0.0, 0.0
-    for i in range(m):
-        high, low = _add(high, low, w[i])
-    followed = high + low
+    w = weights.copy()
+    high, low = _sum(w)
+    counted = followed = high + low
     epsilon = rule.epsilon * (followed / m if rule.smoothing == NORMALISED else 1.0)
     heap, where, size = np.arange(m), np.arange(m), m
     touched, n_touched = np.arange(m), m
@@ -325,6 +334,9 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
             j, step, matrix, w, columns, where, stamp, t, touched, high, low
         )
         total = high + low
+        if total < RECOUNT * counted:
+            high, low = _sum(w)
+            counted = total = high + low
         t += 1
         risks[t] = total / m
         exact = False
