@@ -490,5 +490,6 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
             epsilon = rule.epsilon * followed / m
             if rule.chooser != IN_ORDER:
                 n_touched, all_anew = _everyone(where, touched), True
-                state.rising[:] = True
+                for q in range(n_touched):
+                    state.rising[touched[q]] = True
     return chosen[:t], steps[:t], losses[:t], risks[: t + 1], state.edges

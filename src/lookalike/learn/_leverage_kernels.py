@@ -47,7 +47,9 @@ def reverse_graph(indices, values):  # type: ignore[no-untyped-def]
         starts[j + 1] += starts[j]
     rows = np.empty(starts[m], np.int32)
     across = np.empty(starts[m] if len(values) > 0 else 0)
-    ends = starts[:m].copy()
+    ends = np.empty(m, np.int64)
+    for j in range(m):
+        ends[j] = starts[j]
     for i in range(m):
         for t in range(k):
             j = indices[i, t]
@@ -84,8 +86,8 @@ def _add(high, low, x):  # type: ignore[no-untyped-def]
 def _sum(values):  # type: ignore[no-untyped-def]
     """Their sum, in two numbers as for :func:`_add`."""
     high, low = 0.0, 0.0
-    for x in values:
-        high, low = _add(high, low, x)
+    for i in range(len(values)):
+        high, low = _add(high, low, values[i])
     return high, low
 
 
@@ -287,7 +289,9 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
     Gives the prototype, step and reject loss of each round, the risks, and the final weights.
     """
     m = len(weights)
-    w = weights.copy()
+    w = np.empty(m)
+    for i in range(m):
+        w[i] = weights[i]
     high, low = _sum(w)
     counted = followed = high + low
     epsilon = rule.epsilon * (followed / m if rule.smoothing == NORMALISED else 1.0)
@@ -295,8 +299,9 @@ def boost_closed(matrix, rule, scale, weights, order):  # type: ignore[no-untype
     touched, n_touched = np.arange(m), m
     stamp = np.full(m, -1)
     columns, ratios, keys = np.zeros((m, 8)), np.empty(m), np.empty(m)
-    columns[:, EXTRA_PLUS] = _shares(matrix, rule.smoothing)
-    columns[:, COUNT] = matrix.n_plus + matrix.n_minus
+    shares = _shares(matrix, rule.smoothing)
+    for j in range(m):
+        columns[j, EXTRA_PLUS], columns[j, COUNT] = shares[j], matrix.n_plus[j] + matrix.n_minus[j]
     fresh, seen = np.zeros(m, np.bool_), np.zeros(m, np.bool_)
     chosen, steps = np.empty(rule.n_rounds, np.int64), np.empty(rule.n_rounds)
     losses, risks = np.empty(rule.n_rounds), np.empty(rule.n_rounds + 1)
