@@ -28,9 +28,10 @@ from sklearn.preprocessing import normalize
 
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
+from lookalike.features import Feature
 from lookalike.images import path_of
 from lookalike.progress import Step
-from lookalike.recipes import Answer, learn_collection
+from lookalike.recipes import Answer, get_recipe, learn_collection, rows_of
 
 OUTPUT = Path("demo-output")
 SIDE = 64  # pixels: the digits are 8 by 8
@@ -49,7 +50,7 @@ def digits(folder: Path) -> Path:
     return folder
 
 
-def index(source: Path, console: Console) -> Collection:
+def index(source: Path, features: list[Feature], console: Console) -> Collection:
     """A fresh collection of the pictures, with a progress bar."""
     home = OUTPUT / hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]
     shutil.rmtree(home, ignore_errors=True)
@@ -62,7 +63,7 @@ def index(source: Path, console: Console) -> Collection:
         def show(step: Step) -> None:
             bar.update(task, completed=step.done, total=step.total)
 
-        collection.index([source], progress=show)
+        collection.index([source], features=features, progress=show)
     return collection
 
 
@@ -99,27 +100,33 @@ def run(folder: Path | None, per_class: int, console: Console) -> None:
     OUTPUT.mkdir(exist_ok=True)
     source = folder or digits(OUTPUT / "digits")
     start = time.perf_counter()
-    collection = index(source, console)
+    recipe = get_recipe("best")
+    feature = recipe.make_feature()
+    collection = index(source, feature.parts, console)
     seconds = time.perf_counter() - start
     collection.label_from_folders(source)
     table = collection.labels()
     label_of = dict(zip(table["uri"].to_pylist(), table["label"].to_pylist()))
-    uris = np.array([uri for uri in collection.vectors()[0] if uri in label_of])
-    X = collection.vectors(uris=uris)[1]
+    known, rows = rows_of(collection, feature)
+    have = np.array([uri in label_of for uri in known])
+    uris, X = known[have], rows[have]
     classes = np.array([label_of[uri] for uri in uris])
     console.print(f"indexed {len(collection):,} pictures in {seconds:.0f} s")
 
     labelled = choose(classes, per_class)
     asked = np.setdiff1d(np.arange(len(uris)), labelled)
     collection.remove_labels(list(uris[asked]))
-    learned = learn_collection(collection, name="demo", judge=per_class > 1)
+    learned = learn_collection(collection, recipe, name="demo", judge=per_class > 1)
     start = time.perf_counter()
     answers = learned.model.answer_rows(X[asked], [path_of(uri) for uri in uris[asked]], votes=3)
     seconds = learned.seconds + time.perf_counter() - start
     console.print(f"learnt from {len(labelled)} labels, asked about the other {len(asked):,}:\n")
     kept = len(learned.model.pipeline[-1].prototypes_)
     best = np.array([answer.best for answer in answers])
-    rows = [("Lookalike", best, f"{kept}", seconds), *rivals(X, classes, labelled, asked)]
+    rows = [
+        ("Lookalike", best, f"{kept}", seconds),
+        *rivals(even(X, feature.spans), classes, labelled, asked),
+    ]
     shown = Table("method", "right, %", "prototypes", "seconds", box=None, pad_edge=False)
     for name, said, prototypes, took in rows:
         right = 100 * balanced_accuracy_score(classes[asked], said)
@@ -137,6 +144,12 @@ def run(folder: Path | None, per_class: int, console: Console) -> None:
         console.print(f"\nReport: {os.path.relpath(learned.report)}", soft_wrap=True)
 
 
+def even(X: np.ndarray, spans: list[tuple[str, str]]) -> np.ndarray:
+    """The vectors with an even say for each feature."""
+    parts = [X[:, slice(*map(int, span.split(":")))] for _, span in spans]
+    return normalize(np.hstack([normalize(part) for part in parts]))
+
+
 def rivals(X: np.ndarray, classes: np.ndarray, labelled: np.ndarray, asked: np.ndarray) -> list[tuple]:
     """What plain learners say from the same vectors and labels."""
     fewest = int(np.unique(classes[labelled], return_counts=True)[1].min())
@@ -145,7 +158,6 @@ def rivals(X: np.ndarray, classes: np.ndarray, labelled: np.ndarray, asked: np.n
         f"plain k-NN (k = {k})": (KNeighborsClassifier(k), f"{len(labelled)}"),
         "logistic regression": (LogisticRegression(C=30.0, max_iter=1000), "–"),
     }
-    X = normalize(X)
     if len(labelled) < X.shape[1]:  # a turn into the span of the labelled vectors is all that both look at
         X = X @ np.linalg.svd(X[labelled], full_matrices=False)[2].T
     rows = []

@@ -278,15 +278,28 @@ def test_learn_fuses_features_and_says_what_each_brought(collection, terminal, o
     assert "blue" in json.dumps(explained)
 
 
-def test_learn_takes_all_vectors_that_were_indexed_besides_the_default(collection, terminal):
+def test_learn_looks_at_a_small_collection_by_the_best_features_and_by_all_it_has(
+    collection, terminal, monkeypatch
+):
     terminal("label", "from-folders")
-    alone = terminal.json("learn", "--folds", 2)
-    assert (alone["name"], alone["feature"], alone["brought"]) == ("default", "efficientnet-lite0", None)
-    terminal("index", "--feature", "efficientnet-lite0", "--feature", "color-histogram", "-f", "dense-sift")
-    fused = terminal.json("learn", "--folds", 2)
+    terminal("index", "--feature", "gist", "--feature", "dense-sift")
+    best = {"efficientnet-lite0", "efficientnet-lite0-layers", "hog", "local-binary-patterns"}
+    fused = terminal.json("learn", "--no-judge")
     assert (fused["name"], fused["feature"]) == ("default", "joined")
-    assert set(fused["brought"]) == {"efficientnet-lite0", "color-histogram"}
+    assert set(fused["brought"]) == best | {"color-histogram", "gist"}
     assert terminal.json("learn", "--feature", "efficientnet-lite0", "--no-judge")["brought"] is None
+    monkeypatch.setattr("lookalike.cli._learn.SOON_LOOKED_AT", 3)
+    again = terminal.json("learn", "--no-judge")
+    assert set(again["brought"]) == set(fused["brought"])
+
+
+def test_learn_does_not_look_at_a_large_collection_again(collection, terminal, monkeypatch):
+    monkeypatch.setattr("lookalike.cli._learn.SOON_LOOKED_AT", 3)
+    terminal("label", "from-folders")
+    alone = terminal.json("learn", "--no-judge")
+    assert (alone["name"], alone["feature"], alone["brought"]) == ("default", "efficientnet-lite0", None)
+    both = terminal.json("learn", "--no-judge")
+    assert set(both["brought"]) == {"efficientnet-lite0", "color-histogram"}
 
 
 def test_features_that_cannot_be_fused(collection, terminal):

@@ -12,6 +12,7 @@ from lookalike.learn import PrototypeClassifier, suggest_labels, suspect_labels
 from lookalike.learn._collective._graph import shares, similarity_graph, spread
 from lookalike.learn._collective._rows import CollectionSpace, _leading
 from lookalike.learn._collective._soft_labels import RIDGE, Ridge, soft_labels
+from lookalike.learn._collective._surroundings import Surroundings
 from lookalike.learn._collective._together import learn_together
 
 
@@ -56,6 +57,34 @@ def test_who_hears_nothing_is_undecided():
     np.testing.assert_allclose(shares(np.array([[0.0, 0.0], [1.0, 3.0]])), [[0.5, 0.5], [0.25, 0.75]])
 
 
+def test_axes_are_the_same_whether_rows_or_columns_are_more():
+    rng = np.random.default_rng(0)
+    wide = (rng.normal(size=(40, 90)) * np.linspace(3, 0.2, 90)).astype(np.float32)
+    few, many = CollectionSpace.fit(wide, "none"), CollectionSpace.fit(np.tile(wide, (3, 1)), "none")
+    a, b = few.points(wide), many.points(wide)
+    assert a.shape == b.shape
+    np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-4)
+    np.testing.assert_allclose(few.spread[:20], many.spread[:20], rtol=1e-3)
+
+
+def test_learning_among_known_surroundings_is_fitting_with_all_others_unlabelled():
+    X, y = load_digits(return_X_y=True)
+    rows, labelled = X[:300], np.arange(0, 300, 6)
+    rest = np.setdiff1d(np.arange(300), labelled)
+    weights = np.where(np.arange(len(labelled)) == 3, 0.0, 1.0)
+    surroundings = Surroundings.of(rows)
+    for given in (None, weights):
+        plain = PrototypeClassifier().fit(rows[labelled], y[labelled], given, unlabelled=rows[rest])
+        quick = PrototypeClassifier().fit_among(surroundings, labelled, y[labelled], given)
+        np.testing.assert_array_equal(quick.prototypes_, plain.prototypes_)
+        np.testing.assert_allclose(quick.predict_proba(rows), plain.predict_proba(rows), atol=2e-3)
+    everything = PrototypeClassifier().fit_among(surroundings, np.arange(300), y[:300])
+    assert everything.n_unlabelled_ == 0
+    np.testing.assert_allclose(
+        everything.predict_proba(rows), PrototypeClassifier().fit(rows, y[:300]).predict_proba(rows)
+    )
+
+
 def test_the_ridge_is_that_of_the_normal_equations():
     rng = np.random.default_rng(0)
     points, labels = rng.normal(size=(50, 6)), rng.random((50, 3))
@@ -84,18 +113,18 @@ def test_leading_axes_span_those_of_the_whole_decomposition():
 
 def test_labelled_points_keep_their_labels_and_all_shares_add_up_to_one():
     X, y = clusters(60, 3)
-    together = learn_together(X[:6], y[:6], np.ones(6), X[6:])
+    together = learn_together(Surroundings.of(X), y[:6], np.ones(6))
     np.testing.assert_allclose(together.found.labels.sum(1), 1.0, rtol=1e-5)
     assert (together.found.labels[:6].argmax(1) == y[:6]).all()
     assert together.held_out is None, "two labels a class are too few to hold any out"
-    more = learn_together(X[:12], y[:12], np.ones(12), X[12:])
+    more = learn_together(Surroundings.of(X), y[:12], np.ones(12))
     assert more.held_out.shape == (12, 3)
     assert (more.held_out.argmax(1) == y[:12]).mean() > 0.8
 
 
 def test_the_scores_of_the_map_are_those_that_were_learnt():
     X, y = clusters(60, 3)
-    together = learn_together(X[:6], y[:6], np.ones(6), X[6:])
+    together = learn_together(Surroundings.of(X), y[:6], np.ones(6))
     scores = together.map.scores(together.map.scale(X))
     np.testing.assert_allclose(scores, together.found.scores, atol=2e-4)
 

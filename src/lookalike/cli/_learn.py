@@ -13,6 +13,8 @@ from lookalike.cli._progress import Show, reporting
 if TYPE_CHECKING:
     from lookalike.recipes import Learned
 
+SOON_LOOKED_AT = 10_000  # pictures: two cores look at them again, by all features of "best", in a minute
+
 learn_app = typer.Typer(**PLAIN)
 
 
@@ -65,8 +67,8 @@ def learn(
 ) -> None:
     """Learn a model from the labels of a collection, judge it, and write its report.
 
-    Without options it learns from the vectors of the default feature, together with those of all others that
-    were indexed. The recipe 'best' computes some more first, and is a few points better.
+    Without options it learns from what several features see: those of the recipe 'best' where the collection
+    is small enough to be looked at again in a minute, and all that were indexed.
 
     Features that the recipe looks at and the collection lacks are computed first.
     """
@@ -87,7 +89,7 @@ def learn(
     if features is not None:
         chosen = fused_recipe(features.split(","))
     elif recipe == "default" and feature is None:
-        chosen = usual_recipe(opened)
+        chosen = usual_recipe(opened, look=len(opened) <= SOON_LOOKED_AT)
     else:
         chosen = get_recipe(recipe, feature=feature)
     # Not before there are labels: computing takes longer than saying that they are missing.

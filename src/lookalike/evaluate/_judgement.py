@@ -143,11 +143,12 @@ class Judgement:
         }
 
 
-Fit = Callable[[Any, Any, NDArray[Any], Any], Any]
+Rows = NDArray[np.intp]
+Fit = Callable[[Any, Any, NDArray[Any], Rows, Rows], Any]
 
 
-def _fit(classifier: Any, X: Any, y: NDArray[Any], held_out: Any) -> Any:
-    return classifier.fit(X, y)
+def _fit(classifier: Any, X: Any, y: NDArray[Any], learn: Rows, ask: Rows) -> Any:
+    return classifier.fit(X[learn], y[learn])
 
 
 def cross_validate(
@@ -163,8 +164,8 @@ def cross_validate(
     """Judge a classifier by answers for images that it did not learn from.
 
     A classifier that can decline says so by a method ``declines(X)``, one truth value for each row.
-    ``fit(classifier, X, y, held_out)`` fits a clone; a learner that looks at unlabelled images is given the
-    held-out rows there, without their labels.
+    ``fit(classifier, X, y, learn, ask)`` fits a clone to the rows ``learn``; a learner that looks at
+    unlabelled images may look at the rows ``ask`` too, but not at their labels.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def cross_validate(
     rows, answers, declined = [], [], []
     for i, (learn, ask) in enumerate(splits):
         progress(Step("judge", i, len(splits)))
-        model = fit(clone(classifier), X[learn], labels[learn], X[ask])
+        model = fit(clone(classifier), X, labels, learn, ask)
         # A class may be missing from a fold only if it has one image; then its column is zero.
         full = np.zeros((len(ask), len(classes)))
         full[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X[ask])

@@ -1,6 +1,7 @@
 """Labels become classifiers, embeddings and ensembles; arrays in, arrays out."""
 
 from lookalike.learn._boosted_kernel import BoostedKernel
+from lookalike.learn._collective._surroundings import Surroundings
 from lookalike.learn._distance._comparators import BiasedDiscriminant, KernelFisherDiscriminant
 from lookalike.learn._distance._discriminant import DistanceDiscriminant
 from lookalike.learn._distance._false_positives import FilteredClassifier, LineTracedClassifier, trace_lines
@@ -79,6 +80,7 @@ __all__ = [  # noqa: RUF022 (plain order, also for names in capitals)
     "ShrinkageDiscriminant",
     "SparseLogisticRegression",
     "Suggestions",
+    "Surroundings",
     "Suspect",
     "TargetSearch",
     "Taxonomy",

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,6 +18,7 @@ from lookalike.learn._calibration import fit_sharpness, log_losses, probabilitie
 from lookalike.learn._candidates import Candidates
 from lookalike.learn._class_weights import class_weights
 from lookalike.learn._collective._borrowing import borrow
+from lookalike.learn._collective._surroundings import Surroundings
 from lookalike.learn._collective._together import CollectiveMap, Together, learn_together
 from lookalike.learn._declining import DeclineRule, fit_decline_rule
 from lookalike.learn._even_choice import herd
@@ -174,6 +175,43 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
+        others, looked = self._looked_at(unlabelled)
+        every = Surroundings.of(np.concatenate([X, others]), self.scaling) if len(others) else None
+        return self._fit(X, y, sample_weight, every, len(X) + looked)
+
+    def fit_among(
+        self, surroundings: Surroundings, labelled: ArrayLike, y: Any, sample_weight: Any = None
+    ) -> Self:
+        """Learn from some labelled images of a collection that is known already.
+
+        The same as `fit` with all others as ``unlabelled``, but quicker where it is done again and again.
+
+        Parameters
+        ----------
+        surroundings : Surroundings
+            All images, made with the ``scaling`` of this classifier.
+        labelled : array of int
+            Which of them are labelled.
+        y, sample_weight
+            Their labels and how much each counts.
+        """
+        self._validate_params()
+        every = surroundings.beginning_with(np.asarray(labelled, dtype=np.intp))
+        n = len(np.asarray(labelled))
+        X, y = validate_data(self, every.rows[:n], y, dtype=[np.float32, np.float64])
+        return self._fit(
+            X, y, sample_weight, every if n < len(every.rows) else None, np.arange(n, len(every.rows))
+        )
+
+    def _fit(
+        self,
+        X: NDArray[np.floating],
+        y: NDArray[Any],
+        sample_weight: Any,
+        every: Surroundings | None,
+        others_are: NDArray[np.intp],
+    ) -> Self:
+        """Learn; ``every`` holds the labelled images and then the others, which are counted as it is told."""
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         given = np.flatnonzero(weights > 0)  # an image without weight is not there
@@ -186,18 +224,20 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
                 "label images of a second class."
             )
         rows = self._candidates(truth)
-        others, looked = self._looked_at(unlabelled)
-        self.n_unlabelled_ = len(others)
-        if len(others):
-            balanced = class_weights(self.class_weight, y, weights)
-            together = learn_together(X, truth, balanced, others, scaling=self.scaling)
-            known = self._known_together(together, X, balanced, rows)
-            self._fit_votes(known, given[rows])
-            self._borrow(together, others, n_rows + looked, given)
-            self._rule = self._rule.among(self._class_scores(others))
-        else:
+        self.n_unlabelled_ = 0 if every is None else len(every.rows) - n_rows
+        if every is None:
             known = self._known_alone(X, y, truth, weights, rows)
             self._fit_votes(known, given[rows])
+        else:
+            others = every.rows[n_rows:]
+            if len(given) < n_rows:
+                every = Surroundings.of(np.concatenate([X, others]), self.scaling)
+            balanced = class_weights(self.class_weight, y, weights)
+            together = learn_together(every, truth, balanced)
+            known = self._known_together(together, X, balanced, rows)
+            self._fit_votes(known, given[rows])
+            self._borrow(together, others, others_are, given)
+            self._rule = self._rule.among(self._class_scores(others))
         self.choices_ = self._say_choices(len(truth))
         return self
 

@@ -10,8 +10,8 @@ from sklearn.utils import check_array
 
 from lookalike.learn._calibration import fit_sharpness, probabilities
 from lookalike.learn._collective._graph import FAR, spread
-from lookalike.learn._collective._rows import CollectionSpace
-from lookalike.learn._collective._together import FEW, learn_together, mixed_graph
+from lookalike.learn._collective._surroundings import Surroundings
+from lookalike.learn._collective._together import FEW, learn_together
 
 Floats = NDArray[np.floating]
 Rows = NDArray[np.intp]
@@ -87,16 +87,13 @@ def suggest_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, n: int = 10)
     classes, truth = np.unique(np.asarray(y), return_inverse=True) if len(known) else (np.zeros(0), known)
     rest = np.setdiff1d(np.arange(len(points)), known)
     order = np.concatenate([known, rest])
+    surroundings = Surroundings.of(points[order])
     unsure = np.ones(len(points))
     if len(classes) > 1:
-        together = learn_together(points[known], truth, np.ones(len(known)), points[rest], n_folds=0)
-        graph = together.graph
+        together = learn_together(surroundings, truth, np.ones(len(known)), n_folds=0)
         best = np.sort(together.found.labels, axis=1)[:, -2:]
         unsure = 1.0 - (best[:, 1] - best[:, 0]).astype(np.float64)
-    else:
-        space = CollectionSpace.fit(points[order].astype(np.float32))
-        graph = mixed_graph(space, space.points(points[order].astype(np.float32)))
-    chosen, reach = _choose(graph, unsure, len(known), min(n, len(rest)))
+    chosen, reach = _choose(surroundings.graph, unsure, len(known), min(n, len(rest)))
     return Suggestions(order[chosen], reach, unsure[chosen])
 
 
@@ -152,7 +149,8 @@ def suspect_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, most: int = 
     if len(classes) < 2 or np.bincount(truth).min() < FEW:
         return []
     rest = np.setdiff1d(np.arange(len(points)), known)
-    together = learn_together(points[known], truth, np.ones(len(known)), points[rest])
+    surroundings = Surroundings.of(points[np.concatenate([known, rest])])
+    together = learn_together(surroundings, truth, np.ones(len(known)))
     assert together.held_out is not None
     chances = probabilities(together.held_out, fit_sharpness(together.held_out, truth)[0])
     best, given = chances.argmax(1), chances[np.arange(len(truth)), truth]

@@ -36,10 +36,11 @@ def fused_recipe(features: Sequence[str]) -> Recipe:
     return _fused(FUSED, names, f"{', '.join(names)} weighed against each other, and a vote of prototypes.")
 
 
-def usual_recipe(collection: Collection) -> Recipe:
-    """What a collection is learnt with where nobody says how: the default, with all vectors that it has.
+def usual_recipe(collection: Collection, *, look: bool = False) -> Recipe:
+    """What a collection is learnt with where nobody says how: all vectors that it has, weighed.
 
-    The default feature leads; what others that were indexed too tell beside it is weighed.
+    The default feature leads. With ``look``, those of the recipe "best" belong to it too, whether the
+    collection has them or not.
 
     Examples
     --------
@@ -47,13 +48,18 @@ def usual_recipe(collection: Collection) -> Recipe:
     'usual_recipe'
     """
     usual = get_recipe(DEFAULT)
-    first = usual.make_feature()
-    columns = [c for c in collection.features if c.kind == "vector" and c.name != JoinedFeature.name]
-    others = [{"name": c.name, "settings": c.settings} for c in columns if c.fingerprint != first.fingerprint]
-    if len(others) in (0, len(columns)):
+    known = [c for c in collection.features if c.kind == "vector" and c.name != JoinedFeature.name]
+    features = [usual.make_feature()]
+    if look:
+        features = JoinedFeature(**get_recipe("best").feature_settings).parts
+    elif all(c.fingerprint != features[0].fingerprint for c in known):
         return usual
-    about = "All vectors of the collection weighed against each other, and a vote of prototypes."
-    return _fused(DEFAULT, [first.spec, *others], about)
+    led = {feature.fingerprint for feature in features}
+    others = [{"name": c.name, "settings": c.settings} for c in known if c.fingerprint not in led]
+    if len(features) + len(others) == 1:
+        return usual
+    about = "Several features weighed against each other, and a vote of prototypes."
+    return _fused(DEFAULT, [*(feature.spec for feature in features), *others], about)
 
 
 def _fused(name: str, features: Sequence[str | dict[str, Any]], about: str) -> Recipe:

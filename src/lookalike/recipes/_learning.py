@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from sklearn.preprocessing import normalize
 from lookalike.collection import Collection
 from lookalike.errors import LookalikeError
 from lookalike.evaluate import (
-    Fit,
     Judgement,
     ReportContents,
     ReportedPrototype,
@@ -29,7 +29,7 @@ from lookalike.evaluate import (
     write_report,
 )
 from lookalike.images import Unreadable, path_of, thumbnail
-from lookalike.learn import PrototypeClassifier
+from lookalike.learn import FusedClassifier, PrototypeClassifier, Surroundings
 from lookalike.progress import Progress, Step, silent
 from lookalike.recipes._fusing import usual_recipe
 from lookalike.recipes._labelled import known_rows
@@ -136,9 +136,7 @@ def learn_collection(
     if judge:
         y = np.asarray(labels, dtype=str)
         with _refusing(chosen):
-            judgement = cross_validate(
-                model.pipeline, rows, y, n_folds=n_folds, fit=_among(others), progress=progress
-            )
+            judgement = _judge(model, rows, y, others, n_folds, progress)
         model = model.with_judgement(judgement.summary())
     seconds = time.perf_counter() - start
     if judgement is not None:
@@ -155,16 +153,38 @@ def learn_collection(
     return Learned(model, final, judgement, page, rivals, seconds)
 
 
-def _among(others: Others | None) -> Fit:
-    """Held-out images are in the collection too, without their labels."""
+def _judge(
+    model: Model, rows: Any, y: NDArray[Any], others: Others | None, n_folds: int, progress: Progress
+) -> Judgement:
+    """Cross-validation in which held-out images are in the collection too, without their labels."""
+    vote = model.pipeline[-1]
+    if others is None or not len(others.rows) or getattr(vote, "fusion", "weights") != "weights":
+        among = partial(_among, others=others)
+        return cross_validate(model.pipeline, rows, y, n_folds=n_folds, fit=among, progress=progress)
+    # What the collection decides is the same for every part that is held out: it is done once.
+    every = np.concatenate([rows, others.rows])
+    if isinstance(vote, FusedClassifier):
+        every, vote = vote.fusion_.transform(every), vote.vote_
+    surroundings = Surroundings.of(every, vote.scaling)
 
-    def fit(pipeline: Pipeline, rows: Any, labels: NDArray[Any], held_out: Any) -> Pipeline:
-        unlabelled = None
-        if isinstance(held_out, np.ndarray):
-            unlabelled = held_out if others is None else np.concatenate([held_out, others.rows])
-        return fit_among(pipeline, rows, labels, unlabelled)
+    def fit(vote: Any, _: Any, y: NDArray[Any], learn: NDArray[np.intp], ask: NDArray[np.intp]) -> Any:
+        return vote.fit_among(surroundings, learn, y[learn])
 
-    return fit
+    return cross_validate(vote, every[: len(y)], y, n_folds=n_folds, fit=fit, progress=progress)
+
+
+def _among(
+    pipeline: Pipeline,
+    rows: Any,
+    y: NDArray[Any],
+    learn: NDArray[np.intp],
+    ask: NDArray[np.intp],
+    others: Others | None = None,
+) -> Pipeline:
+    unlabelled = rows[ask] if isinstance(rows, np.ndarray) else None
+    if others is not None and len(others.rows):
+        unlabelled = np.concatenate([rows[ask], others.rows])
+    return fit_among(pipeline, rows[learn], y[learn], unlabelled)
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold
 
-from lookalike.learn._collective._graph import similarity_graph
 from lookalike.learn._collective._rows import CollectionSpace, Points
 from lookalike.learn._collective._soft_labels import UNHEARD, SoftLabels, soft_labels
+from lookalike.learn._collective._surroundings import Surroundings
 
 Floats = NDArray[np.float64]
 
@@ -67,35 +67,24 @@ class Together(NamedTuple):
         return float(np.median(lengths))
 
 
-def mixed_graph(space: CollectionSpace, points: Points) -> csr_array:
-    """Look-alikes as they are and after whitening, half each: the two err in different places."""
-    return (0.5 * similarity_graph(points) + 0.5 * similarity_graph(space.whitened(points))).tocsr()
-
-
 def learn_together(
-    X: NDArray[np.floating],
+    surroundings: Surroundings,
     truth: NDArray[np.intp],
     weights: Floats,
-    unlabelled: NDArray[np.floating],
     *,
-    scaling: str = "auto",
     n_folds: int = FOLDS,
 ) -> Together:
-    """Learn from labelled rows among unlabelled ones.
+    """Learn from labelled images among unlabelled ones.
 
     Parameters
     ----------
-    X, truth, weights : arrays of m rows
-        Labelled rows, their classes counted from 0, and how much each counts.
-    unlabelled : array
-        The other rows.
+    surroundings : Surroundings
+        All images, the labelled ones first.
+    truth, weights : arrays of shape (m,)
+        The classes of the labelled images, counted from 0, and how much each counts.
     """
     n_classes = int(truth.max()) + 1
-    everything = np.concatenate([X, unlabelled.astype(X.dtype)]).astype(np.float32)
-    space = CollectionSpace.fit(everything, scaling)
-    points = space.points(everything)
-    graph = mixed_graph(space, points)
-    gram = (points.T @ points).astype(np.float64)
+    points, graph, gram = surroundings.points, surroundings.graph, surroundings.gram
     weights = weights * (len(weights) / weights.sum())
 
     def run(labelled: NDArray[np.intp]) -> SoftLabels:
@@ -110,7 +99,7 @@ def learn_together(
         for kept, asked in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(truth, truth):
             held_out[asked] = run(kept).scores[asked]
     usual = _usual_familiarity(found, len(truth))
-    learnt = CollectiveMap(space, found.mean, found.components, found.familiar, usual)
+    learnt = CollectiveMap(surroundings.space, found.mean, found.components, found.familiar, usual)
     return Together(truth, learnt, found, graph, held_out)
 
 
