@@ -374,19 +374,14 @@ def _value_general(touched, exact, matrix, rule, epsilon, scale, state, size):  
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _reweigh_general(j, step, loss, matrix, state, stamp, t, touched, risk, mass):  # type: ignore[no-untyped-def]
+def _reweigh_general(j, step, rule, matrix, state, stamp, t, touched, risk, mass):  # type: ignore[no-untyped-def]
     """Move the edges of the points that have j as a neighbour; which columns that touches, and how.
 
     The risk and the sum of the weights come and go as two numbers each.
     """
     k = matrix.indices.shape[1]
-    edges, weights, pulls, rising, columns = (
-        state.edges,
-        state.weights,
-        state.pulls,
-        state.rising,
-        state.columns,
-    )
+    loss, edges, weights, pulls = rule.loss, state.edges, state.weights, state.pulls
+    rising, columns = state.rising, state.columns
     good, bad = 0.0, 0.0
     n_touched = 0
     for p in range(matrix.starts[j], matrix.starts[j + 1]):
@@ -420,7 +415,7 @@ def _reweigh_general(j, step, loss, matrix, state, stamp, t, touched, risk, mass
             # A heavier positive entry, or a lighter negative one, lengthens the step.
             r = matrix.values[i * k + c]
             rising[j2] |= r * move < 0.0
-            if loss > LOGISTIC:
+            if loss > LOGISTIC or rule.chooser != LARGEST:
                 continue
             at, side = columns[j2, AT] * r, PLUS if r > 0.0 else MINUS
             if loss == EXPONENTIAL:
@@ -474,7 +469,7 @@ def boost_general(matrix, rule, scale, weights, order):  # type: ignore[no-untyp
         if not rule.repeats and rule.chooser != IN_ORDER:
             size = _take_out(heap, where, keys, j, size)
         risk, mass, losses[t], n_touched = _reweigh_general(
-            j, steps[t], rule.loss, matrix, state, stamp, t, touched, risk, mass
+            j, steps[t], rule, matrix, state, stamp, t, touched, risk, mass
         )
         if risk[0] + risk[1] < RECOUNT * counted:
             risk, mass = _risk(rule.loss, state.edges, weights), _sum(state.pulls)
