@@ -293,6 +293,13 @@ def test_learn_looks_at_a_small_collection_by_the_best_features_and_by_all_it_ha
     assert set(again["brought"]) == set(fused["brought"])
 
 
+def test_a_fused_model_is_judged_among_the_unlabelled(collection, terminal):
+    terminal("label", "from-folders")
+    terminal("label", "remove", *sorted((collection / "red").iterdir())[:2])
+    done = terminal.json("learn", "--features", "color-histogram,hog", "--folds", 2)
+    assert done["judged"]["balanced_accuracy"] > 0.9 and sum(done["classes"].values()) == 10
+
+
 def test_learn_does_not_look_at_a_large_collection_again(collection, terminal, monkeypatch):
     monkeypatch.setattr("lookalike.cli._learn.SOON_LOOKED_AT", 3)
     terminal("label", "from-folders")

@@ -170,10 +170,13 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
         vote._rule = fit_decline_rule(probabilities(scores, vote.sharpness_), scores, y, self.max_error, True)
         self.threshold_ = vote.threshold_ = vote._rule.threshold
 
-    def _asked(self, X: Any, what: str) -> Any:
-        """What the vote answers where the space places the images."""
+    def place(self, X: Any) -> Array:
+        """Where the space places images: the rows that the vote looks at."""
         check_is_fitted(self, "vote_")
-        return getattr(self.vote_, what)(self.fusion_.transform(self._read(X, reset=False)))
+        return self.fusion_.transform(self._read(X, reset=False))
+
+    def _asked(self, X: Any, what: str) -> Any:
+        return getattr(self.vote_, what)(self.place(X))
 
     def decision_function(self, X: Any) -> Array:
         """The score of each class; of the second class alone where there are two."""

@@ -164,7 +164,7 @@ def _judge(
     # What the collection decides is the same for every part that is held out: it is done once.
     every = np.concatenate([rows, others.rows])
     if isinstance(vote, FusedClassifier):
-        every, vote = vote.fusion_.transform(every), vote.vote_
+        every, vote = vote.place(every), vote.vote_
     surroundings = Surroundings.of(every, vote.scaling)
 
     def fit(vote: Any, _: Any, y: NDArray[Any], learn: NDArray[np.intp], ask: NDArray[np.intp]) -> Any:
