@@ -73,9 +73,9 @@ def test_learning_among_known_surroundings_is_fitting_with_all_others_unlabelled
     rest = np.setdiff1d(np.arange(300), labelled)
     weights = np.where(np.arange(len(labelled)) == 3, 0.0, 1.0)
     surroundings = Surroundings.of(rows)
-    for given in (None, weights):
-        plain = PrototypeClassifier().fit(rows[labelled], y[labelled], given, unlabelled=rows[rest])
-        quick = PrototypeClassifier().fit_among(surroundings, labelled, y[labelled], given)
+    for say in (None, weights):
+        plain = PrototypeClassifier().fit(rows[labelled], y[labelled], say, unlabelled=rows[rest])
+        quick = PrototypeClassifier().fit_among(surroundings, labelled, y[labelled], say)
         np.testing.assert_array_equal(quick.prototypes_, plain.prototypes_)
         np.testing.assert_allclose(quick.predict_proba(rows), plain.predict_proba(rows), atol=2e-3)
     everything = PrototypeClassifier().fit_among(surroundings, np.arange(300), y[:300])

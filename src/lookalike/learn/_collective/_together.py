@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold
 
+from lookalike.learn._collective._kernel_scores import KernelScores, listened_to
 from lookalike.learn._collective._rows import CollectionSpace, Points
 from lookalike.learn._collective._soft_labels import UNHEARD, SoftLabels, soft_labels
 from lookalike.learn._collective._surroundings import Surroundings
@@ -30,6 +31,7 @@ class CollectiveMap:
     space: CollectionSpace
     mean: Floats
     components: Floats
+    alone: KernelScores  # what the labels say by themselves, where there are many
     familiar: Floats  # the component of familiarity: do labels reach images like this?
     usual: tuple[float, float]  # its median in the collection, and below what an image is unfamiliar
 
@@ -41,7 +43,8 @@ class CollectiveMap:
 
     def scores(self, centred: NDArray[np.floating]) -> Floats:
         """Class scores of rows that `scale` gave."""
-        return (centred @ self.components.astype(centred.dtype)).astype(np.float64)
+        linear = (centred @ self.components.astype(centred.dtype)).astype(np.float64)
+        return linear + self.alone.of(centred) if len(self.alone.places) else linear
 
     def familiarity(self, centred: NDArray[np.floating]) -> Floats:
         """Below 0 for images like those that no label reaches; the usual image has 1."""
@@ -99,7 +102,12 @@ def learn_together(
         for kept, asked in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(truth, truth):
             held_out[asked] = run(kept).scores[asked]
     usual = _usual_familiarity(found, len(truth))
-    learnt = CollectiveMap(surroundings.space, found.mean, found.components, found.familiar, usual)
+    alone = KernelScores.none(points.shape[1], n_classes)
+    if held_out is not None:
+        places = points[: len(truth)] - found.mean.astype(points.dtype)
+        alone, louder = listened_to(places, truth, weights, held_out)
+        held_out = held_out + louder
+    learnt = CollectiveMap(surroundings.space, found.mean, found.components, alone, found.familiar, usual)
     return Together(truth, learnt, found, graph, held_out)
 
 
