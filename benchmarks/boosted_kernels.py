@@ -16,12 +16,13 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from statistics import median
+from typing import Any
 
 import numpy as np
 
 import _markers
 from lookalike.learn import BlockMoments, BoostedKernel
-from lookalike.learn._fusion import _mkl
+from lookalike.learn._fusion import _boost, _mkl
 from lookalike.learn._fusion._boost import Rules, boost
 from lookalike.learn._fusion._spaces import geometry, moment_bank, ridge_learners
 
@@ -99,10 +100,30 @@ def prepared(moments: BlockMoments) -> Callable[[], object]:
     return lambda: boost(bank, levels, rules)
 
 
+def tried(rounds: Callable[[], object]) -> int:
+    """How many candidates are judged: which one is the first to gain enough depends on the data."""
+    count, judge = 0, _boost._State.scalars
+
+    def counting(state: Any, spaces: Any, targets: Any) -> Any:
+        nonlocal count
+        found = judge(state, spaces, targets)
+        count += found[0].size
+        return found
+
+    _boost._State.scalars = counting  # type: ignore[method-assign]
+    try:
+        rounds()
+    finally:
+        _boost._State.scalars = judge  # type: ignore[method-assign]
+    return count
+
+
 def compare_rounds(many: BlockMoments) -> None:
     """The rounds on moments of many samples and of few."""
-    large, small = in_turns(15, prepared(many), prepared(gathered(10_000)))
-    note = f"500 rounds take {large:.3f} s / {small:.3f} s"
+    works = [prepared(many), prepared(gathered(10_000))]
+    large, small = in_turns(25, *works)
+    more, fewer = (tried(work) for work in works)
+    note = f"500 rounds take {large:.3f} s / {small:.3f} s and try {more} / {fewer} candidates"
     row(f"rounds at n = {many.weight:.0f} / at n = 10000", large / small, "1", note)
 
 

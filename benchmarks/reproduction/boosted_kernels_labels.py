@@ -12,18 +12,21 @@ from typing import Any
 
 import boosted_kernels_features as features
 import numpy as np
+import scipy.linalg
 from boosted_kernels_store import Store
 from sklearn.metrics import average_precision_score
 from sklearn.svm import LinearSVC
 
 from _sets import known_set
 from lookalike.learn import BlockConcatenation, BoostedKernel, OneShotKernel
+from lookalike.similarity import additive_kernel
 
 SIZES = (16, 32, 64, 128)
 COSTS = (0.01, 0.1, 1.0, 10.0, 30.0)
 CAPS = (SIZES[:2], SIZES[:3], SIZES)
 RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
-INPUTS = {"histograms": np.asarray, "square roots": np.sqrt}
+SIMILAR = "χ² similarities"
+INPUTS = {"corel1k": ("histograms", "square roots"), "flowers17": ("histograms", "square roots", SIMILAR)}
 HELD_OUT = {"scoring": "loo", "keep_moments": False}
 WHOLE = "boosted, held out, whole blocks and the concatenation"
 WITH_ALL = {"boosted, held out, the concatenation as one more block", WHOLE}
@@ -76,12 +79,28 @@ def labels(data: Path, store: Store, splits: int) -> None:
             blocks, y = tables(data, store)
             parts = mosaics(y, seed)
             marks = [found for _, found in parts]
-            for kind, change in INPUTS.items():
+            for kind in INPUTS[name]:
                 key = f"mosaics|{seed}|{name}|{kind}"
                 if f"{key}|{WHOLE}" in store.results:
                     continue
-                made = [[change(share @ block) for block in blocks.values()] for share, _ in parts]
+                made = changed(kind, [[share @ block for block in blocks.values()] for share, _ in parts])
                 measure_methods(key, list(blocks), made, marks, store)
+
+
+def changed(kind: str, parts: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
+    """Histograms as they are, their square roots, or similarities ``exp(−D / mean D)`` to the first part.
+
+    Similarities come in as many principal components as "auto" would take.
+    """
+    if kind == "square roots":
+        return [[np.sqrt(block) for block in part] for part in parts]
+    if kind != SIMILAR:
+        return parts
+    blocks = []
+    for tables in zip(*parts):
+        D = [np.maximum(1 - additive_kernel(table, tables[0], kind="chi2"), 0) for table in tables]
+        blocks.append(narrow([np.exp(-d / D[0].mean()) for d in D], (len(D[0]) - 1) // 2))
+    return [list(part) for part in zip(*blocks)]
 
 
 def measure_methods(
@@ -98,11 +117,15 @@ def measure_methods(
         store.once(f"{key}|{name}", partial(mean_precision, given, marks, models))
 
 
-def narrow(parts: list[np.ndarray]) -> list[np.ndarray]:
-    """The same in the principal axes that the first part spans, where no linear machine sees a difference."""
+def narrow(parts: list[np.ndarray], most: int | None = None) -> list[np.ndarray]:
+    """The same in the principal axes that the first part spans, where no linear machine sees a difference.
+
+    With ``most`` in the first of these axes alone.
+    """
     mean = parts[0].mean(axis=0)
-    _, size, across = np.linalg.svd(parts[0] - mean, full_matrices=False)
-    axes = across[size > 1e-9 * size[0]].T
+    centred = parts[0] - mean
+    _, size, across = scipy.linalg.svd(centred, full_matrices=False, lapack_driver="gesvd")
+    axes = across[size > 1e-9 * size[0]][:most].T
     return [(part - mean) @ axes for part in parts]
 
 
