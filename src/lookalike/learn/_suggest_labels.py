@@ -17,6 +17,8 @@ Floats = NDArray[np.floating]
 Rows = NDArray[np.intp]
 
 COVERED = 0.5  # of an even part of the collection is settled by one label
+MET = 2  # labels for each class, on average, until which new kinds are looked for
+SETTLED = 0.5  # by a labelled image, afterwards: images like it may still be worth a question
 
 
 class Suggestions(NamedTuple):
@@ -93,26 +95,27 @@ def suggest_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, n: int = 10)
         together = learn_together(surroundings, truth, np.ones(len(known)), n_folds=0)
         best = np.sort(together.found.labels, axis=1)[:, -2:]
         unsure = 1.0 - (best[:, 1] - best[:, 0]).astype(np.float64)
-    chosen, reach = _choose(surroundings.graph, unsure, len(known), min(n, len(rest)))
+    settled = 1.0 if len(known) < MET * len(classes) else SETTLED
+    chosen, reach = _choose(surroundings.graph, unsure, len(known), min(n, len(rest)), settled)
     return Suggestions(order[chosen], reach, unsure[chosen])
 
 
 def _choose(
-    graph: Any, unsure: NDArray[np.float64], n_labelled: int, n: int
+    graph: Any, unsure: NDArray[np.float64], n_labelled: int, n: int, settled: float
 ) -> tuple[Rows, NDArray[np.float64]]:
     size = len(unsure)
     part = max(1, round(COVERED * size / max(n_labelled + n, 1)))
     open_ = unsure.astype(np.float32).copy()
 
-    def settle(heard: Floats) -> None:
+    def settle(heard: Floats, wholly: float = 1.0) -> None:
         # What is heard best, as many images as one label may settle, is settled whole; the others in part.
         enough = np.partition(heard, size - part)[size - part]
-        open_[:] = open_ * (1.0 - np.minimum(heard / max(float(enough), 1e-30), 1.0))
+        open_[:] = open_ * (1.0 - wholly * np.minimum(heard / max(float(enough), 1e-30), 1.0))
 
     one = np.zeros((size, min(n_labelled, size)), dtype=np.float32)
     one[np.arange(n_labelled), np.arange(n_labelled)] = 1.0
     for heard in spread(graph, one, *FAR).T:
-        settle(heard)
+        settle(heard, settled)
     free = np.arange(size) >= n_labelled
     chosen, reach = [], []
     for _ in range(n):
