@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
-from lookalike.arrays import row_blocks
+from lookalike.arrays import even_steps, row_blocks
 from lookalike.learn._row_scaling import WIDE, column_scale, scale_rows, unit_rows
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.floating]
 
 MOST_AXES = 512
+MOST_LOOKED_ALONG = 2048  # images or columns from which axes are found
 SPARE_AXES, POWER_ROUNDS = 32, 4
 
 
@@ -60,6 +61,8 @@ class CollectionSpace:
 
 def _axes(scaled: NDArray[np.floating], mean: Floats) -> tuple[Floats, Floats]:
     """The first principal axes of the unit rows (as columns), and the mean square along each."""
+    if min(scaled.shape) > MOST_LOOKED_ALONG:
+        scaled = scaled[even_steps(len(scaled), MOST_LOOKED_ALONG)]
     n, d = scaled.shape
     if n < d:  # the products of all rows are the smaller matrix, and have the same powers
         points = unit_rows((scaled - mean).astype(np.float32))
