@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from lookalike.learn._calibration import fit_sharpness, probabilities
 from lookalike.learn._collective._graph import FAR, spread
+from lookalike.learn._collective._soft_labels import UNHEARD
 from lookalike.learn._collective._surroundings import Surroundings
 from lookalike.learn._collective._together import FEW, learn_together
 
@@ -17,8 +18,7 @@ Floats = NDArray[np.floating]
 Rows = NDArray[np.intp]
 
 COVERED = 0.5  # of an even part of the collection is settled by one label
-MET = 2  # labels for each class, on average, until which new kinds are looked for
-SETTLED = 0.5  # by a labelled image, afterwards: images like it may still be worth a question
+SETTLED = 0.5  # by a labelled image: images like it may still be worth a question
 
 
 class Suggestions(NamedTuple):
@@ -57,9 +57,11 @@ class Suspect(NamedTuple):
 def suggest_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, n: int = 10) -> Suggestions:
     """Choose the images whose labels would tell most about all others.
 
-    Every image is unsure to some degree. An image is worth asking about when many unsure images hear it over
-    the graph of look-alikes; after it is chosen, those are settled, so that the next one stands for others.
-    Without any label this finds a typical image of one kind after the other ([1]_ is near to it).
+    Every image is unsure to some degree: its answer may be undecided, or labels may hardly reach it. An image
+    is worth asking about when many unsure images hear it over the graph of look-alikes; after it is chosen,
+    those are settled, so that the next one stands for others. Images labelled before settle what is like them
+    by half only, so that questions also go where classes meet. Without any label this finds a typical image
+    of one kind after the other ([1]_ is near to it).
 
     Parameters
     ----------
@@ -94,14 +96,14 @@ def suggest_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, n: int = 10)
     if len(classes) > 1:
         together = learn_together(surroundings, truth, np.ones(len(known)), n_folds=0)
         best = np.sort(together.found.labels, axis=1)[:, -2:]
-        unsure = 1.0 - (best[:, 1] - best[:, 0]).astype(np.float64)
-    settled = 1.0 if len(known) < MET * len(classes) else SETTLED
-    chosen, reach = _choose(surroundings.graph, unsure, len(known), min(n, len(rest)), settled)
+        reached = together.found.reached.astype(np.float64)
+        unsure = 1.0 - (best[:, 1] - best[:, 0]) * reached / (reached + UNHEARD)
+    chosen, reach = _choose(surroundings.graph, unsure, len(known), min(n, len(rest)))
     return Suggestions(order[chosen], reach, unsure[chosen])
 
 
 def _choose(
-    graph: Any, unsure: NDArray[np.float64], n_labelled: int, n: int, settled: float
+    graph: Any, unsure: NDArray[np.float64], n_labelled: int, n: int
 ) -> tuple[Rows, NDArray[np.float64]]:
     size = len(unsure)
     part = max(1, round(COVERED * size / max(n_labelled + n, 1)))
@@ -115,7 +117,7 @@ def _choose(
     one = np.zeros((size, min(n_labelled, size)), dtype=np.float32)
     one[np.arange(n_labelled), np.arange(n_labelled)] = 1.0
     for heard in spread(graph, one, *FAR).T:
-        settle(heard, settled)
+        settle(heard, SETTLED)
     free = np.arange(size) >= n_labelled
     chosen, reach = [], []
     for _ in range(n):
