@@ -11,7 +11,8 @@ from lookalike.cli._options import PLAIN, AsJson, InCollection, ShowProgress
 from lookalike.cli._progress import Show, reporting
 
 if TYPE_CHECKING:
-    from lookalike.recipes import Learned
+    from lookalike.collection import Collection
+    from lookalike.recipes import Learned, Recipe
 
 SOON_LOOKED_AT = 10_000  # pictures: two cores look at them again, by all features of "best", in a minute
 
@@ -74,24 +75,10 @@ def learn(
     """
     from lookalike.cli._open import open_collection
     from lookalike.cli._output import emit_json, open_page
-    from lookalike.errors import LookalikeError
-    from lookalike.recipes import (
-        fused_recipe,
-        get_recipe,
-        learn_collection,
-        missing_features,
-        usual_recipe,
-    )
+    from lookalike.recipes import learn_collection, missing_features
 
     opened = open_collection(collection)
-    if features is not None and (feature is not None or recipe != "default"):
-        raise LookalikeError("--features makes a recipe of its own: leave out --recipe and --feature.")
-    if features is not None:
-        chosen = fused_recipe(features.split(","))
-    elif recipe == "default" and feature is None:
-        chosen = usual_recipe(opened, look=len(opened) <= SOON_LOOKED_AT)
-    else:
-        chosen = get_recipe(recipe, feature=feature)
+    chosen = _recipe(opened, recipe, feature, features)
     # Not before there are labels: computing takes longer than saying that they are missing.
     if missing := missing_features(opened, chosen.make_feature()) if len(opened.labels()) else []:
         with reporting(progress, unit="images") as report_step:
@@ -106,6 +93,19 @@ def learn(
         _tell(learned)
     if open_it and learned.report:
         open_page(learned.report)
+
+
+def _recipe(opened: Collection, recipe: str, feature: str | None, features: str | None) -> Recipe:
+    from lookalike.errors import LookalikeError
+    from lookalike.recipes import fused_recipe, get_recipe, usual_recipe
+
+    if features is not None:
+        if feature is not None or recipe != "default":
+            raise LookalikeError("--features makes a recipe of its own: leave out --recipe and --feature.")
+        return fused_recipe(features.split(","))
+    if recipe == "default" and feature is None:
+        return usual_recipe(opened, look=len(opened) <= SOON_LOOKED_AT)
+    return get_recipe(recipe, feature=feature)
 
 
 def _tell(learned: Learned) -> None:
