@@ -298,6 +298,8 @@ def test_a_fused_model_is_judged_among_the_unlabelled(collection, terminal):
     terminal("label", "remove", *sorted((collection / "red").iterdir())[:2])
     done = terminal.json("learn", "--features", "color-histogram,hog", "--folds", 2)
     assert done["judged"]["balanced_accuracy"] > 0.9 and sum(done["classes"].values()) == 10
+    said = Path(done["report"]).read_text()
+    assert "how much each feature counts" in said and "who looks like whom" in said
 
 
 def test_learn_does_not_look_at_a_large_collection_again(collection, terminal, monkeypatch):

@@ -131,8 +131,17 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
             self._calibrate(blocks, labels.values)
         self.contributions_ = self.fusion_.contributions_
         self.prototypes_, self.alphas_ = self.vote_.prototypes_, self.vote_.alphas_
-        self.n_unlabelled_, self.choices_ = self.vote_.n_unlabelled_, self.vote_.choices_
+        self.n_unlabelled_ = self.vote_.n_unlabelled_
+        self.choices_ = [*self._say_weights(), *self.vote_.choices_]
         return self
+
+    def _say_weights(self) -> list[tuple[str, str]]:
+        """How much each feature counts and why, for people."""
+        if not isinstance(self.fusion_, WeightedConcatenation):
+            return []
+        weights = zip(self.block_names_, self.fusion_.feature_weights_)
+        said = ", ".join(f"{name} {weight:.2g}" for name, weight in weights)
+        return [("how much each feature counts", f"{said} ({self.fusion_.reason_})")]
 
     def _pair(
         self, blocks: list[Array], y: Array, others: list[Array] | None = None

@@ -62,6 +62,8 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         That of the weighted blocks together.
     contributions_ : array of shape (n_blocks,)
         The share of each block in the agreement of the scores with the labels.
+    reason_ : str
+        What decided the weights, for people.
     scalings_ : list of str
         How the rows of each block are scaled (see `ShrinkageDiscriminant`).
 
@@ -93,6 +95,7 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             every = [np.concatenate(pair) for pair in zip(blocks, others)]
             self._scale(every, [usual_scaling(block) for block in every])
             self.feature_weights_ = agreements(self._scaled(every))
+            self.reason_ = "how far they agree about who looks like whom"
         else:
             self._scale(blocks, [ShrinkageDiscriminant().fit(block, truth).scaling_ for block in blocks])
         judged = evenly_chosen(truth, MOST_JUDGED)
@@ -104,8 +107,10 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if not self._together and rarest >= FEW:
             sure = SURE if rarest >= MANY else SURE_OF_FEW
             self.feature_weights_, self.losses_ = boosted_weights(kernels, judge, sure)
+            self.reason_ = "what tells held-out images apart best"
         elif not self._together:
             self.feature_weights_ = np.array([1.0] + [TRUSTED] * (len(blocks) - 1))
+            self.reason_ = "usual: too few labels to compare them"
         self.loss_, self.contributions_ = judge.shares(kernels, self.feature_weights_)
         self._n_features_out = sum(d for d, w in zip(self.block_dims_, self.feature_weights_) if w)
         return self
