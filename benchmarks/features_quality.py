@@ -32,6 +32,7 @@ PAGE = "reference/features.md"
 LABELS, DRAWS = 10, 10
 NAMES = (
     "efficientnet-lite0",
+    "efficientnet-lite0-layers",
     "color-grid",
     "dense-sift",
     "color-histogram",
