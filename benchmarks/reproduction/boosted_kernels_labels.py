@@ -26,6 +26,7 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 30.0)
 CAPS = (SIZES[:2], SIZES[:3], SIZES)
 RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 SIMILAR = "χ² similarities"
+MORE_COSTS = (100.0,)  # for the concatenation of similarities, which takes the highest
 INPUTS = {"corel1k": ("histograms", "square roots"), "flowers17": ("histograms", "square roots", SIMILAR)}
 HELD_OUT = {"scoring": "loo", "keep_moments": False}
 WHOLE = "boosted, held out, whole blocks and the concatenation"
@@ -114,7 +115,8 @@ def measure_methods(
     wider = [[*part, wide] for part, wide in zip(parts, narrow([joined.transform(part) for part in parts]))]
     for name, models in METHODS.items():
         given = wider if name in WITH_ALL else parts
-        store.once(f"{key}|{name}", partial(mean_precision, given, marks, models))
+        costs = (*COSTS, *MORE_COSTS) if name == "concatenation" and key.endswith(SIMILAR) else COSTS
+        store.once(f"{key}|{name}", partial(mean_precision, given, marks, models, costs))
 
 
 def narrow(parts: list[np.ndarray], most: int | None = None) -> list[np.ndarray]:
@@ -154,7 +156,10 @@ def standard(F: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
 
 
 def mean_precision(
-    parts: list[list[np.ndarray]], marks: list[np.ndarray], models: list[Any]
+    parts: list[list[np.ndarray]],
+    marks: list[np.ndarray],
+    models: list[Any],
+    costs: tuple[float, ...] = COSTS,
 ) -> dict[str, float]:
     """Linear machines, one for each label; mean of the average precisions on the last part.
 
@@ -168,7 +173,7 @@ def mean_precision(
             first = model.fit(parts[0], marks[0]).transform(parts[0])
         placed = [first, *map(model.transform, parts[1:])]
         F, V, T = standard(*narrow(placed))
-        for cost in COSTS:
+        for cost in costs:
             judges = [LinearSVC(C=cost, class_weight="balanced").fit(F, column) for column in marks[0].T]
             held, test = (precisions(judges, E, L) for E, L in ((V, marks[1]), (T, marks[2])))
             found.append((float(np.mean(held)), cost, first.shape[1], test))
