@@ -185,7 +185,8 @@ class FusedClassifier(ClassifierMixin, BlockEstimator):
         return self.fusion_.transform(self._read(X, reset=False))
 
     def _asked(self, X: Any, what: str) -> Any:
-        return getattr(self.vote_, what)(self.place(X))
+        placed = self.place(X)  # says so where nothing was learnt yet
+        return getattr(self.vote_, what)(placed)
 
     def decision_function(self, X: Any) -> Array:
         """The score of each class; of the second class alone where there are two."""
