@@ -124,7 +124,12 @@ def _tell(learned: Learned) -> None:
         say(f"  brought by each feature: {shares}.")
     judged = facts["judged"]
     if judged:
-        rivals = "".join(f"; {name} {100 * value:.1f} %" for name, value in learned.rivals.items())
+        alone = {name: value for name, value in learned.rivals.items() if name.endswith(" alone")}
+        shown_rivals = {name: value for name, value in learned.rivals.items() if name not in alone}
+        if alone:  # the report has them all
+            best = max(alone, key=alone.__getitem__)
+            shown_rivals = {best: alone[best], **shown_rivals}
+        rivals = "".join(f"; {name} {100 * value:.1f} %" for name, value in shown_rivals.items())
         say(f"  balanced accuracy {100 * judged['balanced_accuracy']:.1f} % on held-out images{rivals}.")
         error, declined = judged["calibration_error"], 100 * judged["declined"]
         say(f"  calibration error {error:.3f}; declines {declined:.1f} %.")

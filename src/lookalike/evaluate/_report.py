@@ -35,7 +35,7 @@ class ReportContents:
     """What a report shows beside the judgement.
 
     ``names`` are the names of the data's rows; ``thumbnail`` gives the picture of a row, or None;
-    ``rivals`` maps a rival's name to its balanced accuracy on the same folds; ``facts`` are told first.
+    ``rivals`` maps a rival's name to its balanced accuracy for held-out images; ``facts`` are told first.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def _overview(judgement: Judgement, contents: ReportContents) -> str:
         facts.insert(
             -1, ("right where it did not decline", f"{100 * s['accuracy_where_not_declined']:.1f} %")
         )
-    compare = html.table(["on the same folds", "balanced accuracy, %"], rows)
+    compare = html.table(["for held-out images", "balanced accuracy, %"], rows)
     notes = [html.paragraph(note, soft=True) for note in judgement.notes]
     return html.section(
         "How good it is",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -90,6 +91,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         What was chosen, in words.
     held_out_loss_ : float
         The log loss of held-out votes; NaN with fewer than three labels in a class.
+    held_out_accuracy_ : float
+        The balanced accuracy of held-out votes; NaN likewise.
 
     References
     ----------
@@ -323,11 +326,13 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
         scores = _scores(held_out[:, kept], alphas, known.truth[kept], len(self.classes_))
         if enough:
+            self.held_out_accuracy_ = float(balanced_accuracy_score(known.truth, scores.argmax(1)))
             self.sharpness_, self.held_out_loss_ = fit_sharpness(
                 scores, known.truth, prior=self._usual_sharpness(known, scores), prior_strength=5.0
             )
         else:
             self.sharpness_, self.held_out_loss_ = USUAL_SHARPNESS, float("nan")
+            self.held_out_accuracy_ = float("nan")
         self._rule = fit_decline_rule(
             probabilities(scores, self.sharpness_), scores, known.truth, self.max_error, enough
         )

@@ -140,7 +140,7 @@ def learn_collection(
         model = model.with_judgement(judgement.summary())
     seconds = time.perf_counter() - start
     if judgement is not None:
-        rivals = _alone(model, rows, y, n_folds) | _rivals(rows, y, n_folds)
+        rivals = _alone(model, rows, y, others) | _rivals(model, rows, y, n_folds)
     page: Path | None = None
     with collection.models.new(model.name) as folder:
         model.save(folder)
@@ -219,23 +219,32 @@ def _check(labels: Sequence[str], judge: bool) -> None:
         )
 
 
-def _alone(model: Model, rows: NDArray[Any], y: NDArray[Any], n_folds: int) -> dict[str, float]:
-    """What a vote of prototypes reaches on each feature of a fused model by itself."""
+def _alone(model: Model, rows: NDArray[Any], y: NDArray[Any], others: Others | None) -> dict[str, float]:
+    """What a vote of prototypes reaches on each feature of a fused model by itself, for held-out images."""
     last = model.pipeline[-1]
     if not hasattr(last, "contributions_"):
         return {}
-    parts = np.split(rows, np.cumsum(last.block_dims_)[:-1], axis=1)
-    return {
-        f"{name} alone": cross_validate(PrototypeClassifier(), part, y, n_folds=n_folds).balanced_accuracy
-        for name, part in zip(last.block_names_, parts)
-    }
+    every = rows if others is None else np.concatenate([rows, others.rows])
+    found = {}
+    for name, part in zip(last.block_names_, _parts(model, every)):
+        vote = PrototypeClassifier().fit(part[: len(y)], y, unlabelled=part[len(y) :])
+        if np.isfinite(vote.held_out_accuracy_):
+            found[f"{name} alone"] = vote.held_out_accuracy_
+    return found
 
 
-def _rivals(rows: Any, y: NDArray[Any], n_folds: int) -> dict[str, float]:
+def _parts(model: Model, rows: NDArray[Any]) -> list[NDArray[Any]]:
+    """The vectors of each feature that a model looks at."""
+    dims = getattr(model.pipeline[-1], "block_dims_", [rows.shape[1]])
+    return np.split(rows, np.cumsum(dims)[:-1], axis=1)
+
+
+def _rivals(model: Model, rows: Any, y: NDArray[Any], n_folds: int) -> dict[str, float]:
     """What simple learners reach on the same vectors and folds."""
     if not isinstance(rows, np.ndarray) or rows.size > MOST_NUMBERS:
         return {}
-    rows = normalize(rows)
+    # Every feature of several has the same say.
+    rows = normalize(np.hstack([normalize(part) for part in _parts(model, rows)]))
     if len(rows) < rows.shape[1]:
         # A turn into the span of the rows changes no distance and no product, and makes both learners fast.
         rows = rows @ np.linalg.svd(rows, full_matrices=False)[2].T
