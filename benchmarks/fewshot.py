@@ -38,7 +38,7 @@ SETS = ("corel1k", "flowers17", "scene15")
 LABELS = (1, 2, 5, 10, 20, 60)
 FEWER = 10  # draws of what is asked beside the main comparison
 SLOW = ("new images", "unseen classes", "unseen elsewhere", "suggested labels", "fused")
-MORE = ("efficientnet-lite0-layers", "hog", "local-binary-patterns", "color-histogram")  # fused with the default
+MORE = ("efficientnet-lite0-layers", "hog", "local-binary-patterns", "color-histogram")  # fused with it
 ONLY = {"all prototypes": (20, 60), "suggested labels": (1,)}  # labels a class where it is not all of them
 Measure = Callable[[Task], Row]
 
