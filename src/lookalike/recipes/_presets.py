@@ -33,7 +33,7 @@ _PRESETS = [
         "joined",
         {"features": [name for name, _ in _BEST]},
         steps=[("FusedClassifier", {"blocks": [list(span) for span in _BEST], "random_state": 0})],
-        about="What five features see, weighed: a few points better, at twice the time to look at a picture.",
+        about="What five features see, weighed: a few points better, at 2.5 times the time a picture.",
     ),
     Recipe(
         "colors",
