@@ -37,7 +37,7 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     Where other images of the collection are given, they decide, and no label is needed for it: the first
     block counts 1, and each other one as much as it agrees with the first about who looks like whom
-    (`feature_weights_` is the square of twice the share of common look-alikes, and at most 1).
+    (its weight is the square of twice the share of common look-alikes beyond chance, and at most 1).
 
     From labels alone it boosts the kernels of whole blocks: it starts with the best block alone; in each
     round the block and weight that lower the loss of held-out images most join the sum, until no change
@@ -253,15 +253,17 @@ def agreements(blocks: Sequence[Array]) -> Array:
 
     Features that see the same things, each in its way, place the same images near each other; one that sees
     something else does not, whatever the classes are. A block that shares half of the look-alikes counts
-    as much as the first, one that shares a tenth a twenty-fifth.
+    as much as the first, one that shares a tenth a twenty-fifth. What chance makes them share is left out.
     """
     looked = even_steps(len(blocks[0]), MOST_COMPARED)
-    k = min(COMPARED, len(looked) - 1)
+    k = min(COMPARED, (len(looked) - 1) // 2)  # if all others were look-alikes, everything would agree
     if k < 1:
         return np.ones(len(blocks))
     near = [exact_neighbors(unit_rows(block[looked]), n_neighbors=k)[1] for block in blocks]
     shared = np.array([np.mean((other[:, :, None] == near[0][:, None, :]).any(1)) for other in near])
-    weights: Array = np.minimum(1.0, (shared / HALF) ** 2)
+    chance = k / (len(looked) - 1)  # what a feature shares that knows nothing; much where images are few
+    beyond = np.maximum(shared - chance, 0.0) / (1.0 - chance)
+    weights: Array = np.minimum(1.0, (beyond / HALF) ** 2)
     return weights
 
 

@@ -112,9 +112,13 @@ def test_agreement_is_the_share_of_common_look_alikes():
     own = look_alikes(first)
     shared = [np.mean([len(a & b) / 10 for a, b in zip(own, look_alikes(p))]) for p in near]
     weights = agreements(near)
-    np.testing.assert_allclose(weights, np.minimum(1, (2 * np.array(shared)) ** 2), atol=1e-9)
+    beyond = np.maximum(np.array(shared) - 10 / 79, 0) / (1 - 10 / 79)
+    np.testing.assert_allclose(weights, np.minimum(1, (2 * beyond) ** 2), atol=1e-9)
     assert weights[0] == weights[1] == 1 and weights[2] > 2 * weights[3]
-    np.testing.assert_array_equal(agreements([first[:1], noise[:1]]), [1, 1])
+    few = agreements([first[:20], noise[:20]])  # where half of all others are look-alikes of each
+    assert few[0] == 1 and few[1] < 0.1
+    assert agreements([first[:5], noise[:5]])[1] < 1 == agreements([first[:5], turned[:5]])[1]
+    np.testing.assert_array_equal(agreements([first[:2], noise[:2]]), [1, 1])
 
 
 def test_the_collection_decides_the_weights_whatever_the_labels_are(views):
