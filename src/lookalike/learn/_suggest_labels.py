@@ -25,7 +25,7 @@ class Suggestions(NamedTuple):
     """Rows to label next, the most useful first, and why.
 
     ``stands_for`` is the share of the collection that each speaks for; ``unsure`` is how undecided its own
-    answer is, from 0 to 1 (1 where nothing is labelled yet).
+    answer is, or how little labels reach it, from 0 to 1 (1 where nothing is labelled yet).
 
     Examples
     --------
