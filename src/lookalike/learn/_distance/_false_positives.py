@@ -180,7 +180,7 @@ class FilteredClassifier(_Guarded):
     estimator : classifier, default=None
         What is guarded; None is kernel DDA with the nearest neighbour.
     filter : classifier with ``decision_function``, default=None
-        The second opinion; None is :class:`MultipleHyperplaneClassifier`.
+        The second opinion; None is :class:`MultipleHyperplaneClassifier`, drawn the same each time.
     positive : class, default=None
         The class whose answers are looked at; None is the second in order.
     recall : float, default=0.99
@@ -226,7 +226,8 @@ class FilteredClassifier(_Guarded):
         from lookalike.learn._planes._multiple import MultipleHyperplaneClassifier
 
         X, mask = self._prepare(X, y)
-        chosen = clone(self.filter) if self.filter is not None else MultipleHyperplaneClassifier()
+        usual = MultipleHyperplaneClassifier(random_state=0)
+        chosen = clone(self.filter) if self.filter is not None else usual
         folds = min(5, int(min(mask.sum(), (~mask).sum())))
         self.filter_ = clone(chosen).fit(X, mask)
         if folds >= 2:
