@@ -124,12 +124,10 @@ def _tell(learned: Learned) -> None:
         say(f"  brought by each feature: {shares}.")
     judged = facts["judged"]
     if judged:
-        alone = {name: value for name, value in learned.rivals.items() if name.endswith(" alone")}
-        shown_rivals = {name: value for name, value in learned.rivals.items() if name not in alone}
-        if alone:  # the report has them all
-            best = max(alone, key=alone.__getitem__)
-            shown_rivals = {best: alone[best], **shown_rivals}
-        rivals = "".join(f"; {name} {100 * value:.1f} %" for name, value in shown_rivals.items())
+        alone = [name for name in learned.rivals if name.endswith(" alone")]
+        best = max(alone, key=learned.rivals.__getitem__, default=None)  # the report has them all
+        told = [(name, r) for name, r in learned.rivals.items() if name == best or name not in alone]
+        rivals = "".join(f"; {name} {100 * value:.1f} %" for name, value in told)
         say(f"  balanced accuracy {100 * judged['balanced_accuracy']:.1f} % on held-out images{rivals}.")
         error, declined = judged["calibration_error"], 100 * judged["declined"]
         say(f"  calibration error {error:.3f}; declines {declined:.1f} %.")

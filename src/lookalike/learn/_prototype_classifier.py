@@ -199,12 +199,11 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
             Their labels and how much each counts.
         """
         self._validate_params()
-        every = surroundings.beginning_with(np.asarray(labelled, dtype=np.intp))
-        n = len(np.asarray(labelled))
-        X, y = validate_data(self, every.rows[:n], y, dtype=[np.float32, np.float64])
-        return self._fit(
-            X, y, sample_weight, every if n < len(every.rows) else None, np.arange(n, len(every.rows))
-        )
+        chosen = np.asarray(labelled, dtype=np.intp)
+        every = surroundings.beginning_with(chosen)
+        others_are = np.arange(len(chosen), len(every.rows))
+        X, y = validate_data(self, every.rows[: len(chosen)], y, dtype=[np.float32, np.float64])
+        return self._fit(X, y, sample_weight, every if len(others_are) else None, others_are)
 
     def _fit(
         self,

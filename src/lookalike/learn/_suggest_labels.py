@@ -86,20 +86,28 @@ def suggest_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, n: int = 10)
     >>> sorted((found.rows // 20).tolist())
     [0, 1, 2]
     """
-    points = check_array(X, dtype=[np.float32, np.float64])
-    known = np.asarray(labelled, dtype=np.intp).reshape(-1)
-    classes, truth = np.unique(np.asarray(y), return_inverse=True) if len(known) else (np.zeros(0), known)
-    rest = np.setdiff1d(np.arange(len(points)), known)
-    order = np.concatenate([known, rest])
-    surroundings = Surroundings.of(points[order])
+    points, order, classes, truth = _labelled_first(X, labelled, y)
+    surroundings = Surroundings.of(points)
     unsure = np.ones(len(points))
     if len(classes) > 1:
-        together = learn_together(surroundings, truth, np.ones(len(known)), n_folds=0)
+        together = learn_together(surroundings, truth, np.ones(len(truth)), n_folds=0)
         best = np.sort(together.found.labels, axis=1)[:, -2:]
         reached = together.found.reached.astype(np.float64)
         unsure = 1.0 - (best[:, 1] - best[:, 0]) * reached / (reached + UNHEARD)
-    chosen, reach = _choose(surroundings.graph, unsure, len(known), min(n, len(rest)))
+    free = len(points) - len(truth)
+    chosen, reach = _choose(surroundings.graph, unsure, len(truth), min(n, free))
     return Suggestions(order[chosen], reach, unsure[chosen])
+
+
+def _labelled_first(
+    X: ArrayLike, labelled: ArrayLike, y: ArrayLike
+) -> tuple[Floats, Rows, NDArray[Any], Rows]:
+    """The rows with the labelled ones first, which they are; the classes, and those of the labelled ones."""
+    points = check_array(X, dtype=[np.float32, np.float64])
+    known = np.asarray(labelled, dtype=np.intp).reshape(-1)
+    order = np.concatenate([known, np.setdiff1d(np.arange(len(points)), known)])
+    classes, truth = np.unique(np.asarray(y), return_inverse=True)
+    return points[order], order, classes, truth
 
 
 def _choose(
@@ -148,14 +156,10 @@ def suspect_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, most: int = 
     >>> suspect_labels(X, labelled, y)[0][:3]
     (8, 2, 0)
     """
-    points = check_array(X, dtype=[np.float32, np.float64])
-    known = np.asarray(labelled, dtype=np.intp).reshape(-1)
-    classes, truth = np.unique(np.asarray(y), return_inverse=True)
+    points, rows, classes, truth = _labelled_first(X, labelled, y)
     if len(classes) < 2 or np.bincount(truth).min() < FEW:
         return []
-    rest = np.setdiff1d(np.arange(len(points)), known)
-    surroundings = Surroundings.of(points[np.concatenate([known, rest])])
-    together = learn_together(surroundings, truth, np.ones(len(known)))
+    together = learn_together(Surroundings.of(points), truth, np.ones(len(truth)))
     assert together.held_out is not None
     chances = probabilities(together.held_out, fit_sharpness(together.held_out, truth)[0])
     best, given = chances.argmax(1), chances[np.arange(len(truth)), truth]
@@ -163,7 +167,7 @@ def suspect_labels(X: ArrayLike, labelled: ArrayLike, y: ArrayLike, most: int = 
     order = np.argsort(-doubt, kind="stable")
     return [
         Suspect(
-            int(known[i]),
+            int(rows[i]),
             classes[truth[i]].item(),
             classes[best[i]].item(),
             float(chances[i, best[i]]),

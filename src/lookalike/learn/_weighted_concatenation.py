@@ -90,25 +90,27 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         blocks, labels = self._labelled(X, y)
         truth = labels.values
         self._together = unlabelled is not None
+        every = blocks
         if self._together:
             others = self._read(unlabelled, reset=False)
             every = [np.concatenate(pair) for pair in zip(blocks, others)]
             self._scale(every, [usual_scaling(block) for block in every])
-            self.feature_weights_ = agreements(self._scaled(every))
-            self.reason_ = "how far they agree about who looks like whom"
         else:
             self._scale(blocks, [ShrinkageDiscriminant().fit(block, truth).scaling_ for block in blocks])
         judged = evenly_chosen(truth, MOST_JUDGED)
-        scaled = self._scaled([block[judged] for block in blocks])
-        kernels = [part @ part.T for part in scaled]
+        kernels = [part @ part.T for part in self._scaled(blocks, judged)]
         judge = HeldOutJudge(truth[judged])
         self.losses_ = np.full(len(blocks), np.nan)
         rarest = np.bincount(truth).min()
-        if not self._together and rarest >= FEW:
+        if self._together:
+            compared = even_steps(len(every[0]), MOST_COMPARED)
+            self.feature_weights_ = agreements(self._scaled(every, compared))
+            self.reason_ = "how far they agree about who looks like whom"
+        elif rarest >= FEW:
             sure = SURE if rarest >= MANY else SURE_OF_FEW
             self.feature_weights_, self.losses_ = boosted_weights(kernels, judge, sure)
             self.reason_ = "what tells held-out images apart best"
-        elif not self._together:
+        else:
             self.feature_weights_ = np.array([1.0] + [TRUSTED] * (len(blocks) - 1))
             self.reason_ = "usual: too few labels to compare them"
         self.loss_, self.contributions_ = judge.shares(kernels, self.feature_weights_)
@@ -128,8 +130,9 @@ class WeightedConcatenation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             rows -= self.means_[-1]
             self.sizes_.append(float(np.sqrt(np.mean(np.sum(rows**2, axis=1)))) or 1.0)
 
-    def _scaled(self, blocks: list[Array]) -> list[Array]:
-        return [self._block(b, block) for b, block in enumerate(blocks)]
+    def _scaled(self, blocks: list[Array], rows: Array) -> list[Array]:
+        """Some rows of each block."""
+        return [self._block(b, block[rows]) for b, block in enumerate(blocks)]
 
     def _block(self, b: int, block: Array) -> Array:
         rows = scale_rows(block, self.scalings_[b], self._scales[b]) - self.means_[b].astype(block.dtype)
@@ -255,13 +258,13 @@ def agreements(blocks: Sequence[Array]) -> Array:
     something else does not, whatever the classes are. A block that shares half of the look-alikes counts
     as much as the first, one that shares a tenth a twenty-fifth. What chance makes them share is left out.
     """
-    looked = even_steps(len(blocks[0]), MOST_COMPARED)
-    k = min(COMPARED, (len(looked) - 1) // 2)  # if all others were look-alikes, everything would agree
+    others = len(blocks[0]) - 1
+    k = min(COMPARED, others // 2)  # if all others were look-alikes, everything would agree
     if k < 1:
         return np.ones(len(blocks))
-    near = [exact_neighbors(unit_rows(block[looked]), n_neighbors=k)[1] for block in blocks]
+    near = [exact_neighbors(unit_rows(block), n_neighbors=k)[1] for block in blocks]
     shared = np.array([np.mean((other[:, :, None] == near[0][:, None, :]).any(1)) for other in near])
-    chance = k / (len(looked) - 1)  # what a feature shares that knows nothing; much where images are few
+    chance = k / others  # what a feature shares that knows nothing; much where images are few
     beyond = np.maximum(shared - chance, 0.0) / (1.0 - chance)
     weights: Array = np.minimum(1.0, (beyond / HALF) ** 2)
     return weights

@@ -44,7 +44,7 @@ class CollectiveMap:
     def scores(self, centred: NDArray[np.floating]) -> Floats:
         """Class scores of rows that `scale` gave."""
         linear = (centred @ self.components.astype(centred.dtype)).astype(np.float64)
-        return linear + self.alone.of(centred) if len(self.alone.places) else linear
+        return linear + self.alone.of(centred)
 
     def familiarity(self, centred: NDArray[np.floating]) -> Floats:
         """Below 0 for images like those that no label reaches; the usual image has 1."""
